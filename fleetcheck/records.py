@@ -1,0 +1,118 @@
+"""The lines of plan.jsonl, evidence.jsonl and results.jsonl: what each stage leaves for the next."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+OUTCOMES = ("passed", "failed", "error", "skipped")
+SEVERITIES = ("warn", "degraded", "fatal")
+ACTIONS = ("none", "observe", "fix-config", "restart-service", "reset-gpu", "reboot", "isolate", "replace")
+ISOLATING = frozenset({"reset-gpu", "reboot", "isolate", "replace"})
+UNREACHABLE = frozenset({
+    "refused", "no-route", "connect-timeout", "no-banner", "name-resolution", "authentication",
+    "host-key-unknown", "host-key-changed", "jump",
+})
+"""Error kinds that mean nobody could log in; every other kind means the node was reached but not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a probe brought no answer. kind: one of UNREACHABLE, or no-python, become-refused, truncated, garbled, too-large,
+    deadline, disconnected, wrong-machine, node-code. message: node, what was attempted, evidence quoted, what to do."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one collector or load returned. data: its own mapping; an unmeasured leaf is ``{"absent": reason}``."""
+
+    ok: bool
+    seconds: float = 0.0
+    error: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    coverage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One probe of one node: a line of evidence.jsonl. answers: by collector name."""
+
+    run: str
+    stage: str
+    probe: str
+    node: str
+    started: str
+    seconds: float
+    attempts: int = 1
+    failure: Failure | None = None
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One selected (check, node): a line of plan.jsonl, written before the first connection. node is '' for fleet items."""
+
+    run: str
+    stage: str
+    check: str
+    node: str
+    nodeid: str
+    component: str
+    severity: str
+    action: str
+    probes: tuple[str, ...] = ()
+    needs: str = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One judged (check, node): a line of results.jsonl. metrics: {name: value or {part label: value}}; bound: {low, high,
+    unit} or {allowed}; source: who set the limit and when; parts: the offending parts."""
+
+    run: str
+    stage: str
+    check: str
+    component: str
+    node: str
+    outcome: str
+    severity: str
+    action: str
+    message: str = ""
+    parts: tuple[Mapping[str, str], ...] = ()
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    bound: Mapping[str, Any] | None = None
+    source: str = ""
+    coverage: str = ""
+    boot_id: str = ""
+    seconds: float = 0.0
+    nodeid: str = ""
+    nodes: tuple[str, ...] = ()
+    description: str = ""
+
+
+def as_line(record: Any) -> dict[str, Any]:
+    """A record as the mapping that goes on its line."""
+    return dataclasses.asdict(record)
+
+
+def evidence_of(line: Mapping[str, Any]) -> Evidence:
+    """Evidence from its line; raises TypeError or KeyError on a line that is none."""
+    failure = Failure(**line["failure"]) if line.get("failure") else None
+    answers = {name: Answer(**answer) for name, answer in line["answers"].items()}
+    return Evidence(**{**line, "failure": failure, "answers": answers})
+
+
+def result_of(line: Mapping[str, Any]) -> Result:
+    """A Result from its line."""
+    return Result(**{**line, "parts": tuple(line["parts"]), "nodes": tuple(line["nodes"])})
+
+
+def planned_of(line: Mapping[str, Any]) -> Planned:
+    """A Planned from its line."""
+    return Planned(**{**line, "probes": tuple(line["probes"])})
