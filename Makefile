@@ -1,0 +1,31 @@
+# make demo: the main job on a simulated rack; make test: the suite's own tests. Both work in .venv and need only Python ≥ 3.11, gcc and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint bench clean
+.DEFAULT_GOAL := test
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fleetcheck needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: on Debian and Ubuntu, apt install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/python -m fleetcheck.sandbox.demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest tests $(TESTFLAGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m pytest tests/benchmarks -q -s --benchmarks
+
+clean:
+	rm -rf $(VENV) dist build reports/2* reports/latest

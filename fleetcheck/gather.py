@@ -1,0 +1,147 @@
+"""Asking every node once per probe, many at a time, and handing out what they answered. Runs on the controller.
+
+Answers go to evidence.jsonl as they come and are read back when a check needs them, so that memory does not grow with the
+fleet. Nothing here decides an outcome: a node that did not answer is evidence too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as StillRunning
+from pathlib import Path
+from typing import Protocol
+
+from fleetcheck.absent import NotMeasured
+from fleetcheck.exchange import Request
+from fleetcheck.inventory import Node
+from fleetcheck.journal import Journal
+from fleetcheck.records import Evidence, evidence_of
+from fleetcheck.run import RunError
+
+Key = tuple[str, str]
+"""(node name, probe)."""
+
+_HEAD = re.compile(rb'^\{"run":"[^"\\]*","stage":"[^"\\]*","probe":"([^"\\]*)","node":"([^"\\]*)",')
+
+
+class Asks(Protocol):
+    """What gathering needs of an exchange."""
+
+    def ask(self, node: Node, request: Request) -> Evidence:
+        """One probe of one node; trouble is in Evidence.failure, never raised."""
+        ...
+
+    def close(self) -> None:
+        """End every ask in flight."""
+        ...
+
+
+class Recorded:
+    """The evidence of a file, by (node, probe); the last line of each counts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.offsets = index(path)
+
+    def keys(self) -> set[Key]:
+        """Every (node, probe) with a line."""
+        return set(self.offsets)
+
+    def evidence(self, node: str, probe: str) -> Evidence:
+        """The evidence of one probe. Raises NotMeasured when none was recorded."""
+        offset = self.offsets.get((node, probe))
+        if offset is None:
+            raise NotMeasured(f"{node}: {probe} was not gathered in the recorded run")
+        return read_at(self.path, offset)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Gathering:
+    """Live evidence: a pool of threads asks; ``evidence`` waits for one answer, calling ``tick`` meanwhile."""
+
+    def __init__(self, exchange: Asks, journal: Journal, connections: int, tick: Callable[[], None]) -> None:
+        self.exchange = exchange
+        self.journal = journal
+        self.tick = tick
+        self._pool = ThreadPoolExecutor(max_workers=max(1, connections), thread_name_prefix="gather")
+        self._asked: dict[Key, Future[int]] = {}
+        self.kept: dict[Key, int] = {}
+
+    def start(self, wanted: Sequence[tuple[Node, Request]]) -> None:
+        """Queue every (node, request); answers are awaited in whatever order the checks run."""
+        for node, request in wanted:
+            self._asked[node.name, request.probe] = self._pool.submit(self._ask, node, request)
+
+    def _ask(self, node: Node, request: Request) -> int:
+        return self.journal.append(self.exchange.ask(node, request))
+
+    def evidence(self, node: str, probe: str) -> Evidence:
+        """The evidence of one probe, waiting for it if need be; a run always ends, since every ask has its deadline."""
+        if (node, probe) in self.kept:
+            return read_at(self.journal.path, self.kept[node, probe])
+        if (node, probe) not in self._asked:
+            raise NotMeasured(f"{node}: {probe} was not planned")
+        return read_at(self.journal.path, self._wait(self._asked[node, probe]))
+
+    def _wait(self, asked: Future[int]) -> int:
+        while True:
+            try:
+                return asked.result(timeout=1.0)
+            except StillRunning:
+                if asked.done():
+                    raise
+                self.tick()
+
+    def progress(self) -> tuple[int, int]:
+        """(probes answered, probes asked)."""
+        return sum(future.done() for future in self._asked.values()), len(self._asked)
+
+    def close(self) -> None:
+        """Drop what was not begun, end what was, and wait for the threads: their last words are evidence too."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.exchange.close()
+        self._pool.shutdown(wait=True)
+
+
+def index(path: Path) -> dict[Key, int]:
+    """Where the last whole line of each (node, probe) begins. Raises RunError naming a damaged line."""
+    found: dict[Key, int] = {}
+    offset = 0
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            if line.endswith(b"\n"):
+                found[_key(line, path, number)] = offset
+            offset += len(line)
+    return found
+
+
+def _key(line: bytes, path: Path, number: int) -> Key:
+    head = _HEAD.match(line)
+    if head:
+        return head[2].decode(), head[1].decode()
+    try:
+        record = json.loads(line)
+        return str(record["node"]), str(record["probe"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path}:{number}: damaged line ({error}); remove it or gather the node again") from error
+
+
+def read_at(path: Path, offset: int) -> Evidence:
+    """The evidence whose line begins at offset. Raises RunError when the line is damaged."""
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        line = stream.readline()
+    try:
+        return evidence_of(json.loads(line))
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path}: damaged line at byte {offset} ({error}); remove it or gather the node again") from error
+
+
+def missing(wanted: Sequence[tuple[Node, Request]], recorded: Mapping[Key, int]) -> list[tuple[Node, Request]]:
+    """What a resumed run still has to ask."""
+    return [(node, request) for node, request in wanted if (node.name, request.probe) not in recorded]

@@ -1,0 +1,110 @@
+"""What a run will do: every selected (check, node) with its probes, and what each node is asked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fleetcheck import records
+from fleetcheck.exchange import Request
+from fleetcheck.facts.registry import FACTS, PROBES, Fact
+from fleetcheck.inventory import Inventory, Node
+from fleetcheck.profile import CheckPolicy
+
+TIERS = ("quick", "full", "burnin", "acceptance")
+STAGES = {"node": "facts", "burnin": "load", "interconnect": "pairs", "cluster": "cluster"}
+COMPONENTS = ("component", "severity", "action")
+BY_NAME: Mapping[str, Fact] = {fact.name: fact for fact in FACTS}
+ALWAYS = ("system",)
+"""Collectors asked with every facts probe: identity and boot id belong to each answer."""
+
+
+class CheckError(Exception):
+    """A check is written wrongly: its marker lacks a word, or two checks share a name."""
+
+
+@dataclass(frozen=True)
+class CheckMark:
+    """The words of ``@pytest.mark.check(component=…, severity=…, action=…, needs=…, tiers=…)``."""
+
+    component: str
+    severity: str
+    action: str
+    needs: str = "any"
+    tiers: tuple[str, ...] = TIERS
+
+
+def mark(nodeid: str, words: Mapping[str, Any]) -> CheckMark:
+    """A check's marker, verified. Raises CheckError naming the check and the word."""
+    unknown = set(words) - {*COMPONENTS, "needs", "tiers"}
+    lacking = [word for word in COMPONENTS if word not in words]
+    if unknown or lacking:
+        raise CheckError(f"{nodeid}: @pytest.mark.check lacks {lacking} or has unknown {sorted(unknown)}")
+    if words["severity"] not in records.SEVERITIES or words["action"] not in records.ACTIONS:
+        raise CheckError(f"{nodeid}: severity is one of {records.SEVERITIES}, action one of {records.ACTIONS}")
+    if words.get("needs", "any") not in ("any", "idle"):
+        raise CheckError(f"{nodeid}: needs is 'any' or 'idle'")
+    return CheckMark(**{**words, "tiers": tuple(words.get("tiers", TIERS))})
+
+
+def stage(nodeid: str) -> str:
+    """The stage a check belongs to, from its folder.
+
+    >>> stage("checks/interconnect/test_pairs.py::test_pair[n1]")
+    'pairs'
+    """
+    folders = nodeid.partition("::")[0].split("/")[:-1]
+    return next((STAGES[folder] for folder in reversed(folders) if folder in STAGES), "facts")
+
+
+def probes(fixtures: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The probes a check needs, each with its collectors, from the fixtures it asks for."""
+    wanted: dict[str, list[str]] = {}
+    for name in fixtures:
+        fact = BY_NAME.get(name)
+        if fact and fact.collector not in wanted.setdefault(fact.probe, []):
+            wanted[fact.probe].append(fact.collector)
+    return {probe: tuple(collectors) for probe, collectors in wanted.items()}
+
+
+def requests(run: str, inventory: Inventory, needed: Mapping[str, Mapping[str, set[str]]]) -> list[tuple[Node, Request]]:
+    """One request per (node, probe). needed: {node name: {probe: collectors}}; order is the inventory's."""
+    return [
+        (node, Request(run=run, stage="facts", probe=probe, collectors=tuple(sorted({*collectors, *ALWAYS})),
+                       seconds=PROBES[probe], settings=settings(inventory, node)))
+        for node in inventory.nodes if node.name in needed
+        for probe, collectors in needed[node.name].items()
+    ]
+
+
+def settings(inventory: Inventory, node: Node) -> dict[str, Any]:
+    """What collectors must know: which mounts to ask, never any limit."""
+    profile = inventory.profiles[node.profile]
+    return {"mounts": [each.mount for each in profile.filesystems], "scratch": node.scratch}
+
+
+def policy(inventory: Inventory, node: Node | None, check: str) -> CheckPolicy:
+    """The site's word on a check: the profile's, over it the inventory's."""
+    own = inventory.profiles[node.profile].policy.get(check) if node else None
+    site = inventory.policy.get(check, {})
+    merged = {**(own.model_dump(exclude_none=True) if own else {}), **site}
+    return CheckPolicy.model_validate(merged)
+
+
+def duplicates(checks: Iterable[tuple[str, str]]) -> list[str]:
+    """Check names used by two functions, as ``name: first file, second file``. checks: (name, file)."""
+    files: dict[str, list[str]] = {}
+    for name, file in checks:
+        if file not in files.setdefault(name, []):
+            files[name].append(file)
+    return [f"{name}: {', '.join(owners)}" for name, owners in files.items() if len(owners) > 1]
+
+
+def narrowed(options: Mapping[str, Any], paths: Sequence[str]) -> str:
+    """Why a run is partial, in the words of the command line; empty when every check of the tier runs."""
+    why = [f"{flag} {options[key]}".strip() for key, flag in
+           (("keyword", "-k"), ("markexpr", "-m"), ("deselect", "--deselect")) if options.get(key)]
+    why += ["--lf"] if options.get("lf") else []
+    why += ["-x" if options["maxfail"] == 1 else f"--maxfail {options['maxfail']}"] if options.get("maxfail") else []
+    return ", ".join([*why, *paths])

@@ -1,0 +1,178 @@
+"""One run's directory: its id, its append-only files, and finding earlier runs. Runs on the controller."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fleetcheck import inventory, records
+
+
+class RunError(Exception):
+    """A run cannot be found, read or written; the text says which file and what to do."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The files under ``reports/<run-id>/``."""
+
+    path: Path
+
+    @property
+    def id(self) -> str:
+        """Its name under reports/, such as 20261130-031500-3f2a."""
+        return self.path.name
+
+    @property
+    def plan(self) -> Path:
+        """Every selected (check, node), written before the first connection."""
+        return self.path / "plan.jsonl"
+
+    @property
+    def evidence(self) -> Path:
+        """What nodes answered, one line a probe; the last line of a (node, probe) counts."""
+        return self.path / "evidence.jsonl"
+
+    @property
+    def results(self) -> Path:
+        """What the checks said, one line an item."""
+        return self.path / "results.jsonl"
+
+    @property
+    def verdicts(self) -> Path:
+        """What the run concluded about each node."""
+        return self.path / "verdicts.json"
+
+    @property
+    def about(self) -> Path:
+        """How the run was started and how it ended."""
+        return self.path / "run.json"
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """The content of run.json; empty when the run never got that far."""
+        return json.loads(self.about.read_text()) if self.about.exists() else {}
+
+    def inventory(self) -> inventory.Inventory:
+        """The inventory kept with the run; its relative paths still mean what they meant beside the original."""
+        kept = self.path / "inventory" / str(self.facts.get("inventory", ""))
+        if not kept.is_file():
+            raise RunError(f"{self.path}: no inventory was kept with this run; give one with --inventory")
+        origin = self.facts.get("inventory_path")
+        return inventory.load(kept, relative_to=Path(origin).parent if origin else None)
+
+    def planned(self) -> Iterator[records.Planned]:
+        """The plan."""
+        return (records.planned_of(line) for line in lines(self.plan))
+
+    def judged(self) -> Iterator[records.Result]:
+        """The results."""
+        return (records.result_of(line) for line in lines(self.results))
+
+    def gathered(self) -> Iterator[records.Evidence]:
+        """The evidence."""
+        return (records.evidence_of(line) for line in lines(self.evidence))
+
+    def conclusions(self) -> dict[str, Any]:
+        """The content of verdicts.json."""
+        try:
+            verdicts: dict[str, Any] = json.loads(self.verdicts.read_text())
+        except (OSError, ValueError) as error:
+            raise RunError(f"{self.verdicts}: {error}; judge the run again: fleetcheck judge {self.id}") from error
+        return verdicts
+
+    def describe(self, facts: Mapping[str, Any]) -> None:
+        """Write run.json, whole or not at all."""
+        write_atomically(self.about, json.dumps(dict(facts), indent=1) + "\n")
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a JSON-lines file. A last line cut short (a killed run) ends the file; any other bad line is an error.
+
+    Raises RunError naming file and line.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise RunError(f"{path}:{number}: damaged line ({error}); remove it or gather the node again") from error
+
+
+def create(reports: Path, suffix: str = "") -> Run:
+    """A new run directory, readable by its owner and group only. Raises RunError when reports cannot be written."""
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d-%H%M%S")
+    path = reports / f"{stamp}-{suffix or secrets.token_hex(2)}"
+    try:
+        reports.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o750)
+    except OSError as error:
+        raise RunError(f"cannot write reports under {reports}: {error.strerror}; choose another place with --reports DIR") from error
+    return Run(path)
+
+
+def find(reports: Path, name: str) -> Run:
+    """The run with this id, this path, or the newest (``latest``). Raises RunError saying what was looked for."""
+    for path in (Path(name), reports / name):
+        if (path / "plan.jsonl").is_file():
+            return Run(path.resolve())
+    raise RunError(f"no run {name!r}: neither {Path(name)} nor {reports / name} holds a plan.jsonl; ls {reports} shows the runs")
+
+
+def point_latest(run: Run) -> None:
+    """Make reports/latest a link to this run, replacing the earlier one in one step."""
+    link = run.path.parent / "latest"
+    fresh = run.path.parent / f".latest-{run.id}"
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(run.path.name)
+    fresh.replace(link)
+
+
+def keep_inventory(run: Run, kept: inventory.Inventory) -> None:
+    """Copy the inventory and its profiles into the run, so that it can be judged again anywhere."""
+    folder = run.path / "inventory"
+    (folder / "profiles").mkdir(parents=True, exist_ok=True)
+    (folder / kept.path.name).write_text(kept.text)
+    for name, text in kept.profile_texts.items():
+        (folder / "profiles" / Path(name).name).write_text(text)
+
+
+def adopt_evidence(run: Run, earlier: Run) -> None:
+    """Give a replay the evidence of the run it replays, without copying where the file system allows it."""
+    if not earlier.evidence.exists():
+        raise RunError(f"{earlier.evidence}: no evidence to replay")
+    try:
+        os.link(earlier.evidence, run.evidence)
+    except OSError:
+        shutil.copyfile(earlier.evidence, run.evidence)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never half of it."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(name).chmod(0o640)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    """A document of the run as text, readable by people too."""
+    return json.dumps(dict(content), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
