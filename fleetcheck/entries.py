@@ -1,0 +1,165 @@
+"""The keys an inventory file may have, before ranges, groups and defaults are resolved into nodes."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import re
+import shlex
+from pathlib import PurePath, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from fleetcheck.bound import Date
+
+STATES = ("in-service", "spare", "maintenance", "rma", "decommissioned")
+PLACES = ("rack", "slot", "leaf", "rail", "nvlink_domain", "power_feed")
+State = Literal["in-service", "spare", "maintenance", "rma", "decommissioned"]
+TransportName = Literal["auto", "ssh", "openssh", "local"]
+_HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,251}[A-Za-z0-9_.])?\Z")
+_RIGHTS = {"sudo": ("-n", "--non-interactive"), "doas": ("-n",)}
+
+
+def _word(text: str) -> str:
+    if not text or text != text.strip() or text.startswith("-") or not text.isprintable():
+        raise ValueError(f"{text!r:.60} is not allowed; expected a word without control characters that starts with no dash")
+    return text
+
+
+def _text(text: str) -> str:
+    if not all(char.isprintable() or char in "\n\t" for char in text):
+        raise ValueError("control characters are not allowed; expected text")
+    return text
+
+
+def _absolute(text: str) -> str:
+    if not PurePosixPath(text).is_absolute() or ".." in PurePosixPath(text).parts:
+        raise ValueError(f"{text!r:.60} is not absolute; expected a path on the node such as /scratch")
+    return text
+
+
+def _become(value: object) -> object:
+    """``sudo -n`` as its words; a program that could ask for a password is refused."""
+    try:
+        words = shlex.split(value) if isinstance(value, str) else value or ()
+    except ValueError as error:
+        raise ValueError(f"{value!r:.60}: {str(error).lower()}; expected words such as: sudo -n") from None
+    if isinstance(words, (list, tuple)) and words and all(isinstance(word, str) for word in words):
+        quiet = _RIGHTS.get(PurePath(words[0]).name, ())
+        if quiet and not set(quiet) & set(words):
+            raise ValueError(f"{' '.join(words)!r:.60} may ask for a password; expected {words[0]} {quiet[0]}")
+    return words
+
+
+def check_address(address: str) -> str:
+    """The address itself when a host name or an IP address, else ValueError."""
+    bare = address.partition("%")[0]
+    if ":" in bare:
+        _check_ipv6(address, bare)
+    elif not _HOST.match(address):
+        raise ValueError(f"address {address!r:.80} is not allowed; expected a host name or an IP address")
+    elif re.fullmatch(r"[0-9.]+", address) and not _is_ip(address):
+        raise ValueError(f"address {address!r:.80} is no IPv4 address; expected four numbers of 0 to 255")
+    return address
+
+
+def _check_ipv6(address: str, bare: str) -> None:
+    host, _, port = address.rpartition(":")
+    if port.isdigit() and not _is_ip(bare) and (_HOST.match(host) or host.startswith("[")):
+        raise ValueError(f"address {address!r:.80} carries a port; expected address: {host.strip('[]')} and ssh: {{port: {port}}}")
+    if not _is_ip(bare) or not address.isascii() or not re.fullmatch(r"[0-9A-Za-z.:%_-]+", address):
+        raise ValueError(f"address {address!r:.80} is no IPv6 address; expected one without brackets, such as 2001:db8::10")
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+Word = Annotated[str, AfterValidator(_word)]
+Text = Annotated[str, AfterValidator(_text)]
+RemotePath = Annotated[str, AfterValidator(_word), AfterValidator(_absolute)]
+Become = Annotated[tuple[Text, ...], BeforeValidator(_become)]
+Labels = dict[Word, Word]
+
+
+class Entry(BaseModel):
+    """A mapping of the file; unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def given(self) -> dict[str, Any]:
+        """The keys that the file gives, with their values."""
+        return self.model_dump(exclude_unset=True)
+
+
+class SshEntry(Entry):
+    """How to log in; what is left out or null is what ~/.ssh/config says."""
+
+    user: Word | None = None
+    port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    identity_file: Word | None = None
+    known_hosts: Word | None = None
+    jump: Word | None = None
+    config_file: Word | None = None
+    options: dict[Word, Text] = {}
+
+
+class NodeEntry(Entry):
+    """What is said about a node, a range of nodes, a group, or all of them."""
+
+    address: Word | None = None
+    profile: Word | None = None
+    rack: Word | None = None
+    slot: Word | None = None
+    leaf: Word | None = None
+    rail: Word | None = None
+    nvlink_domain: Word | None = None
+    power_feed: Word | None = None
+    labels: Labels = {}
+    ssh: SshEntry = SshEntry()
+    state: State = "in-service"
+    until: Date | None = None
+    note: Text = ""
+    transport: TransportName = "auto"
+    become: Become = ()
+    torch_python: Word | None = None
+    scratch: RemotePath | None = None
+    serials: dict[Word, Word] = {}
+    bmc: dict[str, Any] | None = None
+
+
+class GroupEntry(NodeEntry):
+    """A group: its nodes as a range or an expression, and what is said about all of them."""
+
+    nodes: str
+
+
+def _group(value: object) -> object:
+    return {"nodes": value} if isinstance(value, str) else value
+
+
+def _given(value: object) -> object:
+    return {} if value is None else value
+
+
+class InventoryFile(Entry):
+    """The whole file."""
+
+    fleet: Word
+    ssh: SshEntry = SshEntry()
+    defaults: Annotated[NodeEntry, BeforeValidator(_given)] = NodeEntry()
+    nodes: dict[str, Annotated[NodeEntry, BeforeValidator(_given)]]
+    groups: Annotated[dict[str, Annotated[GroupEntry, BeforeValidator(_group)]], BeforeValidator(_given)] = {}
+    policy: Annotated[dict[str, dict[str, Any]], BeforeValidator(_given)] = {}
+    sandbox: dict[str, Any] | None = None
+    notes: Any = None
+
+
+def passed(until: datetime.date | None, today: datetime.date) -> bool:
+    """Whether the day a state was to end has gone by."""
+    return until is not None and until < today

@@ -1,0 +1,91 @@
+"""Who the nodes are: an inventory file read into nodes, groups and the profiles they name. Runs on the controller."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+from fleetcheck import nodeset, profiles, yamlfile
+from fleetcheck.complaints import complaint
+from fleetcheck.entries import InventoryFile
+from fleetcheck.nodes import Node, SshSettings, resolved
+from fleetcheck.nodeset import fold
+from fleetcheck.profile import Profile
+from fleetcheck.yamlfile import Document, InventoryError
+
+__all__ = ["Inventory", "InventoryError", "Node", "SshSettings", "fold", "load", "select"]
+
+_TYPED = frozenset({"sandbox", "policy", "notes"})
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """A fleet as its file describes it.
+
+    groups: names in inventory order; profile_texts: file name → text, each profile in use and all that it extends;
+    sandbox, policy: the file's own mappings, numbers and booleans as YAML 1.2 reads them.
+    """
+
+    fleet: str
+    path: Path
+    text: str
+    nodes: tuple[Node, ...]
+    groups: Mapping[str, tuple[str, ...]]
+    profiles: Mapping[str, Profile]
+    profile_texts: Mapping[str, str]
+    sandbox: Mapping[str, Any] | None = None
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    document: Document | None = field(default=None, repr=False, compare=False)
+
+    def where(self, *keys: str) -> str:
+        """``FILE:LINE`` of a key, for messages about it: ``where("sandbox", "nodes", "sim-03")``."""
+        return self.document.where(*keys) if self.document else str(self.path)
+
+
+def load(path: Path, today: datetime.date | None = None, base: Path | None = None) -> Inventory:
+    """The inventory in this file; raises InventoryError, one line, on anything that is not as it should be.
+
+    today: the day against which ``until`` is read. base: the folder of relative paths, when not the file's own (a copy kept
+    with a run). Profiles are looked up in ``profiles/`` beside the file, then among the shipped ones.
+    """
+    document = yamlfile.read(path, "inventory", _TYPED)
+    try:
+        file = InventoryFile.model_validate(document.data)
+    except ValidationError as error:
+        raise complaint(error, InventoryFile, [document]) from None
+    nodes, groups = resolved(file, document, base or path.parent, today or datetime.date.today())
+    found = profiles.for_nodes(nodes, document)
+    return Inventory(file.fleet, path, document.text, nodes, groups, MappingProxyType(found.profiles),
+                     MappingProxyType(found.texts), file.sandbox, file.policy, document)
+
+
+def select(inventory: Inventory, nodes: str = "", group: str = "") -> tuple[Node, ...]:
+    """The nodes chosen by ``--nodes`` and ``--group``, in inventory order; those out of service stay, to be listed.
+
+    Raises InventoryError on an unknown node or group and on an empty selection.
+    """
+    names = [node.name for node in inventory.nodes]
+    try:
+        chosen = nodeset.choose(nodes, names, inventory.groups) if nodes.strip() else set(names)
+        for name in _listed(group):
+            chosen &= set(nodeset.group_names(name, inventory.groups))
+    except ValueError as error:
+        raise InventoryError(f"{inventory.path}: {yamlfile.one_line(str(error))}") from None
+    if not chosen:
+        raise InventoryError(f"{inventory.path}: {_asked(nodes, group)} selects no node; expected some of {fold(names)}")
+    return tuple(node for node in inventory.nodes if node.name in chosen)
+
+
+def _listed(group: str) -> Iterable[str]:
+    return [group.strip()] if group.strip() else []
+
+
+def _asked(nodes: str, group: str) -> str:
+    asked = [f"--nodes {nodes!r}" if nodes else "", f"--group {group!r}" if group else ""]
+    return yamlfile.one_line(" with ".join(part for part in asked if part) or "the inventory")
