@@ -1,0 +1,152 @@
+"""junit.xml: one testsuite a node, one testcase a (check, node), valid against the schema Jenkins reads.
+
+Up to NODES_PER_FILE nodes make one ``junit.xml``; above that every rack has its own ``junit-<rack>.xml``, and what
+belongs to no single node is in ``junit.xml``. CI collects ``junit*.xml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from junitparser import JUnitXml, TestCase, TestSuite
+
+from fleetcheck.inventory import Node
+from fleetcheck.records import Result
+from fleetcheck.report.case import MESSAGE_CHARACTERS, testcase, unaccounted
+from fleetcheck.run import RunError, write_atomically
+from fleetcheck.text import clean
+
+NODES_PER_FILE = 512
+FLEET = "fleet"
+"""Name of the suite of items about several nodes; its key among suites is the empty name, which no node has."""
+PROPERTIES = ("verdict", "certified", "action", "state", "serial", "profile", "reason")
+
+
+def write(
+    folder: Path, verdicts: Mapping[str, Any], results: Sequence[Result], nodes: Sequence[Node],
+) -> tuple[Path, ...]:
+    """Write the report of a judged run into its folder; the files written. Files of an earlier rendering are removed.
+
+    Raises RunError when the disk refuses.
+    """
+    outcomes, missing = _by_suite(results), _by_suite_missing(verdicts["missing"])
+    written = []
+    for name, suites in files([*verdicts["nodes"]], nodes).items():
+        document = render(suites, verdicts, outcomes, missing)
+        written.append(_write(folder / name, document))
+    for stale in set(folder.glob("junit*.xml")) - set(written):
+        stale.unlink()
+    return tuple(written)
+
+
+def _write(path: Path, document: JUnitXml) -> Path:
+    try:
+        write_atomically(path, '<?xml version="1.0" encoding="utf-8"?>\n' + document.tostring().decode())
+    except OSError as error:
+        hint = f"free some space, then: fleetcheck report {path.parent.name}"
+        raise RunError(f"cannot write {path}: {error.strerror}; {hint}") from error
+    return path
+
+
+def files(names: Sequence[str], nodes: Sequence[Node]) -> dict[str, list[str]]:
+    """Which suites go into which file: {file name: suite names}; the fleet's own suite is always in junit.xml."""
+    if len(names) <= NODES_PER_FILE:
+        return {"junit.xml": [*names, ""]}
+    racks = {node.name: node.labels.get("rack", "") for node in nodes}
+    members: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        members[racks.get(name, "")].append(name)
+    chosen = file_names(members)
+    return {"junit.xml": [""], **{chosen[rack]: suites for rack, suites in members.items()}}
+
+
+def file_names(racks: Iterable[str]) -> dict[str, str]:
+    """A file name for each rack: safe anywhere, and different even where only case or odd characters differ.
+
+    >>> file_names(["12", "a/b", "a b", ""])
+    {'12': 'junit-12.xml', 'a/b': 'junit-a_b.xml', 'a b': 'junit-a_b-2.xml', '': 'junit-no-rack.xml'}
+    """
+    chosen: dict[str, str] = {}
+    taken: set[str] = set()
+    for rack in racks:
+        stem = re.sub(r"[^A-Za-z0-9._-]", "_", rack)[:64] or "no-rack"
+        name, count = stem, 1
+        while name.lower() in taken:
+            count += 1
+            name = f"{stem}-{count}"
+        taken.add(name.lower())
+        chosen[rack] = f"junit-{name}.xml"
+    return chosen
+
+
+def render(
+    suites: Iterable[str], verdicts: Mapping[str, Any], outcomes: Mapping[str, Sequence[Result]],
+    missing: Mapping[str, Sequence[Mapping[str, str]]],
+) -> JUnitXml:
+    """One document with these suites, its counts summed up."""
+    document = JUnitXml(clean(f"{verdicts['fleet']} {verdicts['run']}", MESSAGE_CHARACTERS))
+    built = [
+        _suite(name, verdicts, [*_cases(name or FLEET, outcomes.get(name, ()), missing.get(name, ()))])
+        for name in suites
+    ]
+    document.extend(built)
+    document.tests = sum(suite.tests for suite in built)
+    document.failures = sum(suite.failures for suite in built)
+    document.errors = sum(suite.errors for suite in built)
+    document.time = round(sum(suite.time for suite in built), 3)  # no skipped: the Jenkins schema has none here
+    return document
+
+
+def _cases(name: str, results: Sequence[Result], missing: Sequence[Mapping[str, str]]) -> Iterator[TestCase]:
+    yield from (testcase(result, name) for result in results)
+    yield from (unaccounted(entry, name) for entry in missing)
+
+
+def _suite(name: str, verdicts: Mapping[str, Any], cases: list[TestCase]) -> TestSuite:
+    suite = TestSuite(clean(name or FLEET, MESSAGE_CHARACTERS))
+    suite.timestamp = verdicts["started"]
+    suite.hostname = suite.name
+    for key, value in _properties(name, verdicts):
+        suite.add_property(key, clean(value, MESSAGE_CHARACTERS))
+    suite.add_testcases(cases)
+    return suite
+
+
+def _properties(name: str, verdicts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is said of the node as a whole; of the fleet: whether the run is complete, and its own findings."""
+    node = verdicts["nodes"].get(name)
+    yield "run", verdicts["run"]
+    yield "tier", verdicts["tier"]
+    if node is None:
+        yield "complete", _word(verdicts["complete"])
+        yield "partial", verdicts["partial"]
+        yield "isolate", verdicts["isolate"]
+        for each in verdicts["fleet_findings"]:
+            yield "finding", f"{each['check']} on {each['nodes']}: {each['message']}"
+        return
+    yield from ((key, _word(node[key])) for key in PROPERTIES)
+    yield "coverage", f"{node['coverage']['measured']} of {node['coverage']['planned']}"
+    if node["unreachable"]:
+        yield "unreachable", f"{node['unreachable']['which']} ({node['unreachable']['kind']})"
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _by_suite(results: Iterable[Result]) -> dict[str, list[Result]]:
+    suites: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        suites[result.node].append(result)
+    return suites
+
+
+def _by_suite_missing(missing: Iterable[Mapping[str, str]]) -> dict[str, list[Mapping[str, str]]]:
+    suites: dict[str, list[Mapping[str, str]]] = defaultdict(list)
+    for entry in missing:
+        suites[entry["node"]].append(entry)
+    return suites

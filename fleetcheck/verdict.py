@@ -1,0 +1,136 @@
+"""From results to verdicts: what a run says about each node and about the fleet. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fleetcheck.common_cause import Common, check_findings, common_checks, login_findings, several_findings
+from fleetcheck.inventory import Node, fold
+from fleetcheck.observed import Observed, coverage, observe
+from fleetcheck.reconcile import Reconciliation, item, reconcile
+from fleetcheck.records import ISOLATING, OUTCOMES, Failure, Planned, Result
+from fleetcheck.verdict_rules import WHICH, Terms, obstacles, rule, worst_first
+
+SCHEMA = 1
+VERDICTS = ("failed", "unreachable", "degraded", "unknown", "healthy")
+"""Worst first."""
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """The run being judged. narrowed: why it is partial, such as ``-k ecc``; replay_of: whose evidence it used."""
+
+    run: str
+    fleet: str
+    tier: str
+    started: str
+    narrowed: str = ""
+    interrupted: bool = False
+    replay_of: str = ""
+
+
+def judge(
+    info: RunInfo, nodes: Sequence[Node], planned: Sequence[Planned], results: Sequence[Result],
+    failures: Mapping[str, Failure], *,
+    required: Mapping[str, Sequence[str]] | None = None, serials: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The content of verdicts.json.
+
+    nodes: every node listed, out of service too. failures: by node, why a probe of it brought no answer. required: by
+    profile, the checks this tier demands (none named: every applicable one). serials: by node, as measured.
+    """
+    book = reconcile(planned, results)
+    partial = _partial(info, planned, book)
+    seen = observe(nodes, planned, results, failures)
+    commons = common_checks(seen)
+    held_back = _held_back(commons)
+    seen = {name: replace(node, held_back=held_back.get(name, frozenset())) for name, node in seen.items()}
+    expected = {node.name: node.serials.get("chassis", "") for node in nodes}
+    verdicts = {
+        name: {
+            **_verdict(node, Terms(info.tier, not partial, partial, tuple((required or {}).get(node.profile, ())))),
+            "serial": (serials or {}).get(name) or expected.get(name, ""), "profile": node.profile,
+        }
+        for name, node in seen.items()
+    }
+    reached = sum(node.reached for node in seen.values())
+    return {
+        "schema": SCHEMA, "run": info.run, "fleet": info.fleet, "tier": info.tier, "started": info.started,
+        "complete": not partial, "partial": partial, "narrowed": info.narrowed, "interrupted": info.interrupted,
+        "replay_of": info.replay_of,
+        "nodes": verdicts, "isolate": fold(_isolated(verdicts)),
+        "fleet_findings": [*login_findings(seen), *check_findings(commons, reached), *several_findings(results)],
+        "missing": [{"check": each.check, "node": each.node, "component": each.component, "item": item(each)}
+                    for each in book.missing],
+        "repeated": list(book.repeated), "unplanned": list(book.unplanned),
+        "counts": _counts(verdicts, planned, results),
+    }
+
+
+def _partial(info: RunInfo, planned: Sequence[Planned], book: Reconciliation) -> str:
+    """Why the run is not complete; empty when it is."""
+    why = [f"narrowed by {info.narrowed}" if info.narrowed else "", "interrupted" if info.interrupted else "",
+           f"{len(book.missing)} of {len(planned)} planned items have no outcome" if book.missing else "",
+           f"{len(book.repeated)} items have several outcomes" if book.repeated else "",
+           f"{len(book.unplanned)} outcomes were not planned" if book.unplanned else "",
+           "" if planned else "nothing was planned"]
+    return "; ".join(filter(None, why))
+
+
+def _held_back(commons: Iterable[Common]) -> dict[str, frozenset[str]]:
+    checks: dict[str, set[str]] = {}
+    for each in commons:
+        for name in each.names:
+            checks.setdefault(name, set()).add(each.check)
+    return {name: frozenset(held) for name, held in checks.items()}
+
+
+def _verdict(node: Observed, terms: Terms) -> dict[str, Any]:
+    ruling = rule(node)
+    hindering = obstacles(node, ruling, terms)
+    failure = node.failure if node.failure and ruling.verdict == "unreachable" else None
+    return {
+        "verdict": ruling.verdict, "certified": not hindering, "state": node.state, "action": ruling.action,
+        "reason": "; ".join(hindering),
+        "findings": [_finding(each, node) for each in _failed(node)],
+        "coverage": coverage(node) if node.in_service else {"planned": 0, "measured": 0},
+        "unreachable": _cause(failure) if failure else None,
+    }
+
+
+def _cause(failure: Failure) -> dict[str, str]:
+    return {"which": WHICH[failure.kind], "kind": failure.kind, "message": failure.message}
+
+
+def _failed(node: Observed) -> list[Result]:
+    """Failed results worst first, those held back by a common cause after those that count."""
+    failed = worst_first(each for each in node.results if each.outcome == "failed")
+    return sorted(failed, key=lambda each: each.check in node.held_back) if node.in_service else []
+
+
+def _finding(result: Result, node: Observed) -> dict[str, Any]:
+    return {
+        "check": result.check, "severity": result.severity, "action": result.action, "message": result.message,
+        "component": result.component, "parts": [dict(part) for part in result.parts],
+        "common_cause": result.check in node.held_back,
+    }
+
+
+def _isolated(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return [name for name, each in verdicts.items() if each["verdict"] == "failed" and each["action"] in ISOLATING]
+
+
+def _counts(
+    verdicts: Mapping[str, Mapping[str, Any]], planned: Sequence[Planned], results: Sequence[Result],
+) -> dict[str, Any]:
+    serving = [each for each in verdicts.values() if each["state"] == "in-service"]
+    judged = Counter(each["verdict"] for each in serving)
+    outcomes = Counter(result.outcome for result in results)
+    return {
+        "nodes": {"in-service": len(serving), "out-of-service": len(verdicts) - len(serving),
+                  "certified": sum(each["certified"] for each in serving), **{word: judged[word] for word in VERDICTS}},
+        "items": {"planned": len(planned), **{word: outcomes[word] for word in OUTCOMES}},
+    }
