@@ -10,6 +10,7 @@ from typing import Any
 OUTCOMES = ("passed", "failed", "error", "skipped")
 SEVERITIES = ("warn", "degraded", "fatal")
 ACTIONS = ("none", "observe", "fix-config", "restart-service", "reset-gpu", "reboot", "isolate", "replace")
+TIERS = ("quick", "full", "burnin", "acceptance")
 ISOLATING = frozenset({"reset-gpu", "reboot", "isolate", "replace"})
 UNREACHABLE = frozenset({
     "refused", "no-route", "connect-timeout", "no-banner", "name-resolution", "authentication",
