@@ -7,12 +7,11 @@ import errno
 import glob
 import os
 import select
-import signal
-import time
 from types import TracebackType
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Type, Union
 
 from fleetcheck.node import program
+from fleetcheck.node.process import kill, reap
 
 PROGRAM_DIRECTORIES = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/bin")
 READ_LIMIT = 1 << 20
@@ -186,7 +185,8 @@ def _in_child(call: Callable[[], Sequence[int]], p: str, seconds: float) -> Stat
         return _heard(readable, p, seconds)
     finally:
         os.close(readable)
-        _end(pid)
+        kill(pid)
+        reap(pid, 0.2)  # one stuck in D state is left to the kernel
 
 
 def _tell(call: Callable[[], Sequence[int]], writable: int) -> None:
@@ -212,12 +212,3 @@ def _heard(readable: int, p: str, seconds: float) -> StatVfs:
     if len(words) != 10:
         raise OSError(errno.EIO, "no answer", p)
     return StatVfs(*(int(word) for word in words))
-
-
-def _end(pid: int) -> None:
-    """Kill and reap; a child stuck in D state is left to the kernel."""
-    os.kill(pid, signal.SIGKILL)
-    for _ in range(20):
-        if os.waitpid(pid, os.WNOHANG)[0]:
-            return
-        time.sleep(0.01)

@@ -8,6 +8,8 @@ import time
 from subprocess import DEVNULL, PIPE, Popen
 from typing import IO, Dict, List, NamedTuple, Optional, Union
 
+from fleetcheck.node.process import die_with_parent, state_of
+
 OUTPUT_LIMIT = 1 << 20
 LEFTOVERS_SECONDS = 0.2
 
@@ -39,13 +41,19 @@ def run(argv: List[str], name: str, seconds: float, stdin: Text, limit: int, pat
     """Run argv to its end; ``path`` replaces PATH unless None. Errors name the program as ``name``."""
     process = Popen(
         argv, stdin=PIPE if stdin is not None else DEVNULL, stdout=PIPE,
-        stderr=PIPE, env=_environment(path), preexec_fn=os.setpgrp, close_fds=True)
+        stderr=PIPE, env=_environment(path), preexec_fn=_apart, close_fds=True)
     try:
         stdout, stderr = _talk(process, _bytes(stdin), time.monotonic() + seconds, limit, name, seconds)
         _wait(process, LEFTOVERS_SECONDS)
     finally:
         status = _end(process, name)
     return Completed(status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
+
+
+def _apart() -> None:
+    """A group of its own, so that the deadline ends its children too; and an end with the collector that asked."""
+    os.setpgrp()
+    die_with_parent()
 
 
 def _environment(path: Optional[str]) -> Dict[str, str]:
@@ -136,15 +144,6 @@ def _end(process: "Popen[bytes]", name: str) -> int:
         process.returncode = -signal.SIGKILL  # keeps Popen from waiting for it
         raise ProgramTimeout(errno.ETIMEDOUT, "stuck in %s state, pid %d" % (state_of(process.pid), process.pid), name)
     return process.wait()
-
-
-def state_of(pid: int, proc: str = "/proc") -> str:
-    """The one-letter state of a process (D: uninterruptible), or "?"."""
-    try:
-        with open("%s/%d/stat" % (proc, pid), "rb") as stat:
-            return stat.read().rpartition(b")")[2].split()[0].decode()
-    except (OSError, IndexError):
-        return "?"
 
 
 def _close(stream: Stream) -> None:
