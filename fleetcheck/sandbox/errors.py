@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class SandboxError(Exception):
-    """A description that cannot be simulated, or a prerequisite that is missing; the text names it and what would do."""
+    """A description that cannot be simulated, or a missing prerequisite; the text says what would do."""
 
 
 def unknown(what: str, word: object, valid: Iterable[str]) -> SandboxError:
