@@ -13,7 +13,10 @@ from fleetcheck.absent import Absent, NotMeasured
 
 
 def _date(value: object) -> object:
-    return datetime.date.fromisoformat(value) if isinstance(value, str) else value
+    try:
+        return datetime.date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError(f"{value!r:.40} is no date; expected one such as 2026-11-30") from None
 
 
 Date = Annotated[datetime.date, BeforeValidator(_date)]
@@ -64,6 +67,7 @@ class Bound(Expectation):
         return self
 
     def __contains__(self, value: object) -> bool:
+        """``value in expectation``; recorded on the running check, NotMeasured where there is no value to judge."""
         if isinstance(value, Absent):
             raise NotMeasured(value.reason)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
@@ -72,6 +76,7 @@ class Bound(Expectation):
         return self._noted(value, above and (self.high is None or value <= self.high))
 
     def __str__(self) -> str:
+        """As messages show it: ``≥ 10 %``."""
         if self.low == self.high:
             return f"{self.low:g} {self.unit}".rstrip()
         parts = [f"≥ {self.low:g}" if self.low is not None else "", f"≤ {self.high:g}" if self.high is not None else ""]
@@ -93,6 +98,7 @@ class Choice(Expectation):
         return ""
 
     def __contains__(self, value: object) -> bool:
+        """``value in expectation``; recorded on the running check, NotMeasured where there is no value to judge."""
         if isinstance(value, Absent):
             raise NotMeasured(value.reason)
         if not isinstance(value, str):
@@ -100,4 +106,5 @@ class Choice(Expectation):
         return self._noted(value, value in self.allowed)
 
     def __str__(self) -> str:
+        """As messages show it: ``default or exclusive``."""
         return " or ".join(self.allowed) or "nothing"

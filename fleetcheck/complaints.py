@@ -20,16 +20,17 @@ ELSEWHERE = {
 
 def complaint(error: ValidationError, model: type[BaseModel], documents: Sequence[Document]) -> InventoryError:
     """The first error in file order, and how many more there are. documents: the file, then those it extends."""
-    found = sorted((_located(detail, model, documents) for detail in error.errors(include_url=False)), key=lambda item: item[0])
+    found = sorted(_located(detail, model, documents) for detail in error.errors(include_url=False))
     more = len(found) - 1
     return InventoryError(found[0][1] + (f" (and {more} more error{'s' if more > 1 else ''})" if more else ""))
 
 
-def _located(detail: Any, model: type[BaseModel], documents: Sequence[Document]) -> tuple[tuple[int, int], str]:
-    keys: Keys = tuple(detail["loc"])
+def _located(detail: Any, model: type[BaseModel], documents: Sequence[Document]) -> tuple[tuple[bool, int, int], str]:
+    """Where to sort it, and the line. A missing key comes last: often it is there, misspelt, and that is said first."""
+    keys: Keys = tuple(key for key in detail["loc"] if key != "[key]")
     index, document = nearest(keys, documents)
     line = document.line(keys)
-    return (index, line), f"{document.path}:{line}: {one_line(_said(detail, keys, model))}"
+    return (detail["type"] == "missing", index, line), f"{document.path}:{line}: {one_line(_said(detail, keys, model))}"
 
 
 def nearest(keys: Keys, documents: Sequence[Document]) -> tuple[int, Document]:
@@ -46,13 +47,14 @@ def _said(detail: Any, keys: Keys, model: type[BaseModel]) -> str:
     if detail["type"] == "extra_forbidden":
         return f"unknown key {key!r}{_under(keys)}; expected {_expected(key, known_keys(model, keys[:-1]))}"
     if detail["type"] == "missing":
-        return f"key {key!r} is missing{_under(keys)}"
+        return f"key {key!r} is missing{_under(keys)}; expected {key}: …"
     if detail["type"] in ("model_type", "mapping_type", "dict_type", "model_attributes_type"):
         return f"{dotted(keys)} is {_shown(detail['input'])}; expected a mapping of keys"
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    expected = message if detail["type"] == "value_error" else f"expected {message}"
-    quoted = "" if detail["type"] == "value_error" else f" is {_shown(detail['input'])};"
-    return f"{dotted(keys)}{quoted or ':'} {expected}"
+    if detail["type"] == "value_error":
+        return f"{dotted(keys)}: {message}"
+    than = "a value " if message.startswith(("less ", "greater ")) else ""
+    return f"{dotted(keys)} is {_shown(detail['input'])}; expected {than}{message}"
 
 
 def dotted(keys: Keys) -> str:

@@ -6,7 +6,7 @@ import datetime
 import ipaddress
 import re
 import shlex
-from pathlib import PurePath, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -18,13 +18,55 @@ PLACES = ("rack", "slot", "leaf", "rail", "nvlink_domain", "power_feed")
 State = Literal["in-service", "spare", "maintenance", "rma", "decommissioned"]
 TransportName = Literal["auto", "ssh", "openssh", "local"]
 _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,251}[A-Za-z0-9_.])?\Z")
+_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+\\-]{0,127}\Z")
+_JUMP = re.compile(r"[A-Za-z0-9_\[][A-Za-z0-9_.@:%\[\]/+\\-]{0,255}\Z")
+_SHELL = "it runs a shell: put it into ~/.ssh/config if it must be"
+_REFUSED = {
+    "proxycommand": _SHELL, "localcommand": _SHELL, "permitlocalcommand": _SHELL, "remotecommand": _SHELL,
+    "knownhostscommand": _SHELL, "match": _SHELL, "include": "give config_file: instead",
+    "stricthostkeychecking": "host keys are always verified",
+}
 _RIGHTS = {"sudo": ("-n", "--non-interactive"), "doas": ("-n",)}
 
 
 def _word(text: str) -> str:
     if not text or text != text.strip() or text.startswith("-") or not text.isprintable():
-        raise ValueError(f"{text!r:.60} is not allowed; expected a word without control characters that starts with no dash")
+        raise ValueError(f"{text!r:.60} is not allowed; expected printable characters, the first no dash or blank")
     return text
+
+
+def _argument(text: str) -> str:
+    if not text or not text.isprintable():
+        raise ValueError(f"{text!r:.60} is not allowed; expected printable characters")
+    return text
+
+
+def _user(text: str) -> str:
+    if not _USER.match(text):
+        raise ValueError(f"{text!r:.60} is not allowed; expected a user name such as ops")
+    return text
+
+
+def _jump(text: str) -> str:
+    if not all(_JUMP.match(hop) for hop in text.split(",")):
+        raise ValueError(f"{text!r:.60} is not allowed; expected [USER@]HOST[:PORT], several joined by commas")
+    return text
+
+
+def _local_path(text: str) -> str:
+    try:
+        Path(text).expanduser()
+    except RuntimeError:
+        raise ValueError(f"{text!r:.60}: there is no such user; expected a path or ~/path") from None
+    return text
+
+
+def _option(name: str) -> str:
+    if name.lower() in _REFUSED:
+        raise ValueError(f"{name} is not taken from an inventory; {_REFUSED[name.lower()]}")
+    if not name.isalnum() or not name.isascii():
+        raise ValueError(f"{name!r:.60} is no option of ssh_config; expected a name such as ServerAliveInterval")
+    return name
 
 
 def _text(text: str) -> str:
@@ -67,9 +109,10 @@ def check_address(address: str) -> str:
 def _check_ipv6(address: str, bare: str) -> None:
     host, _, port = address.rpartition(":")
     if port.isdigit() and not _is_ip(bare) and (_HOST.match(host) or host.startswith("[")):
-        raise ValueError(f"address {address!r:.80} carries a port; expected address: {host.strip('[]')} and ssh: {{port: {port}}}")
+        apart = f"address: {host.strip('[]')} and ssh: {{port: {port}}}"
+        raise ValueError(f"address {address!r:.80} carries a port; expected {apart}")
     if not _is_ip(bare) or not address.isascii() or not re.fullmatch(r"[0-9A-Za-z.:%_-]+", address):
-        raise ValueError(f"address {address!r:.80} is no IPv6 address; expected one without brackets, such as 2001:db8::10")
+        raise ValueError(f"address {address!r:.80} is no IPv6 address; expected one such as 2001:db8::10, no brackets")
 
 
 def _is_ip(text: str) -> bool:
@@ -83,7 +126,11 @@ def _is_ip(text: str) -> bool:
 Word = Annotated[str, AfterValidator(_word)]
 Text = Annotated[str, AfterValidator(_text)]
 RemotePath = Annotated[str, AfterValidator(_word), AfterValidator(_absolute)]
-Become = Annotated[tuple[Text, ...], BeforeValidator(_become)]
+Become = Annotated[tuple[Annotated[str, AfterValidator(_argument)], ...], BeforeValidator(_become)]
+LocalPath = Annotated[str, AfterValidator(_word), AfterValidator(_local_path)]
+User = Annotated[str, AfterValidator(_user)]
+Jump = Annotated[str, AfterValidator(_jump)]
+Option = Annotated[str, AfterValidator(_option)]
 Labels = dict[Word, Word]
 
 
@@ -100,13 +147,13 @@ class Entry(BaseModel):
 class SshEntry(Entry):
     """How to log in; what is left out or null is what ~/.ssh/config says."""
 
-    user: Word | None = None
+    user: User | None = None
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
-    identity_file: Word | None = None
-    known_hosts: Word | None = None
-    jump: Word | None = None
-    config_file: Word | None = None
-    options: dict[Word, Text] = {}
+    identity_file: LocalPath | None = None
+    known_hosts: LocalPath | None = None
+    jump: Jump | None = None
+    config_file: LocalPath | None = None
+    options: dict[Option, Annotated[str, AfterValidator(_argument)]] = {}
 
 
 class NodeEntry(Entry):
@@ -140,6 +187,9 @@ class GroupEntry(NodeEntry):
 
 
 def _group(value: object) -> object:
+    """A group may be written as its range alone, or as a list of ranges."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = ",".join(value)
     return {"nodes": value} if isinstance(value, str) else value
 
 
@@ -151,7 +201,7 @@ class InventoryFile(Entry):
     """The whole file."""
 
     fleet: Word
-    ssh: SshEntry = SshEntry()
+    ssh: Annotated[SshEntry, BeforeValidator(_given)] = SshEntry()
     defaults: Annotated[NodeEntry, BeforeValidator(_given)] = NodeEntry()
     nodes: dict[str, Annotated[NodeEntry, BeforeValidator(_given)]]
     groups: Annotated[dict[str, Annotated[GroupEntry, BeforeValidator(_group)]], BeforeValidator(_given)] = {}

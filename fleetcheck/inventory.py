@@ -14,9 +14,10 @@ from pydantic import ValidationError
 from fleetcheck import nodeset, profiles, yamlfile
 from fleetcheck.complaints import complaint
 from fleetcheck.entries import InventoryFile
-from fleetcheck.nodes import Node, SshSettings, resolved
+from fleetcheck.nodes import Node, SshSettings
 from fleetcheck.nodeset import fold
 from fleetcheck.profile import Profile
+from fleetcheck.resolution import resolved
 from fleetcheck.yamlfile import Document, InventoryError
 
 __all__ = ["Inventory", "InventoryError", "Node", "SshSettings", "fold", "load", "select"]
@@ -51,8 +52,8 @@ class Inventory:
 def load(path: Path, today: datetime.date | None = None, base: Path | None = None) -> Inventory:
     """The inventory in this file; raises InventoryError, one line, on anything that is not as it should be.
 
-    today: the day against which ``until`` is read. base: the folder of relative paths, when not the file's own (a copy kept
-    with a run). Profiles are looked up in ``profiles/`` beside the file, then among the shipped ones.
+    today: the day against which ``until`` is read. base: the folder of relative paths, when not the file's own (a copy
+    kept with a run). Profiles are looked up in ``profiles/`` beside the file, then among the shipped ones.
     """
     document = yamlfile.read(path, "inventory", _TYPED)
     try:
@@ -78,7 +79,8 @@ def select(inventory: Inventory, nodes: str = "", group: str = "") -> tuple[Node
     except ValueError as error:
         raise InventoryError(f"{inventory.path}: {yamlfile.one_line(str(error))}") from None
     if not chosen:
-        raise InventoryError(f"{inventory.path}: {_asked(nodes, group)} selects no node; expected some of {fold(names)}")
+        asked = _asked(nodes, group)
+        raise InventoryError(f"{inventory.path}: {asked} selects no node; expected some of {fold(names)}")
     return tuple(node for node in inventory.nodes if node.name in chosen)
 
 

@@ -14,11 +14,13 @@ MAX_NODES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}\Z")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d+)(?:-(\d+)(?:/(\d+))?)?\Z")
+_ENDS = re.compile(r"(?<=[\[,])(\d{1,18})-(\d{1,18})(?=[\],/])")
+_EXAMPLE = " such as 'n[01-32]'"
 _TERM = re.compile(r"([,!&]*)((?:\[[^\]]*\]?|[^,!&\[])*)")
 
 
 def is_name(text: str) -> bool:
-    """Whether this may name a node: letters, digits, dots, dashes and underscores, 253 at most, first a letter or digit.
+    """Whether this may name a node: letters, digits, dots, dashes, underscores; 253 at most.
 
     >>> is_name("rack12-n07"), is_name("-oProxyCommand=x"), is_name("a;b")
     (True, False, False)
@@ -40,8 +42,8 @@ def unfold(text: str) -> tuple[str, ...]:
         raise ValueError(_bad_range(text)) from None
     bad = next((name for name in names if not is_name(name)), None if names else text)
     if bad is not None:
-        raise ValueError(f"node name {_quoted(bad)} is not allowed; expected letters, digits, dots, dashes and underscores, "
-                         "at most 253, the first a letter or digit")
+        raise ValueError(f"node name {_quoted(bad)} is not allowed; expected letters, digits, dots, dashes and "
+                         "underscores, at most 253, the first a letter or digit")
     return names
 
 
@@ -56,13 +58,20 @@ def _bad_range(text: str) -> str:
     >>> _bad_range("node-[1:30]")
     "bad range 'node-[1:30]'; expected a ClusterShell range: 'node-[1-30]'"
     """
-    ansible = re.sub(r"\[(\d+):(\d+)(?::(\d+))?\]", lambda m: f"[{m[1]}-{m[2]}{'/' + m[3] if m[3] else ''}]", text)
-    reversed_ends = re.sub(r"(?<=[\[,])(\d+)-(\d+)", lambda m: f"{m[2]}-{m[1]}" if int(m[1]) > int(m[2]) else m[0], text)
-    hint = next((f": {_quoted(right)}" for right in (ansible, reversed_ends) if right != text), " such as 'n[01-32]'")
-    padding = re.search(r"(?<=[\[,])(0\d*)-(\d+)", text)
-    if padding and len(padding[1]) != len(padding[2]):
-        hint = f", both ends with the same number of digits: '{padding[1].zfill(len(padding[2]))}-{padding[2]}'"
-    return f"bad range {_quoted(text)}; expected a ClusterShell range{hint}"
+    right = next((right for right in (_from_ansible(text), _in_order(text), _padded(text)) if right != text), "")
+    return f"bad range {_quoted(text)}; expected a ClusterShell range{f': {_quoted(right)}' if right else _EXAMPLE}"
+
+
+def _from_ansible(text: str) -> str:
+    return re.sub(r"\[(\d+):(\d+)(?::(\d+))?\]", lambda m: f"[{m[1]}-{m[2]}{'/' + m[3] if m[3] else ''}]", text)
+
+
+def _in_order(text: str) -> str:
+    return _ENDS.sub(lambda m: f"{m[2]}-{m[1]}" if int(m[1]) > int(m[2]) else m[0], text)
+
+
+def _padded(text: str) -> str:
+    return _ENDS.sub(lambda m: f"{m[1].zfill(len(m[2]))}-{m[2]}" if m[1].startswith("0") else m[0], text)
 
 
 def _size(text: str) -> int:

@@ -46,8 +46,9 @@ def for_nodes(nodes: Iterable[Node], document: Document) -> Found:
     found, folders = Found(), places(document.path)
     for name, users in _users(nodes).items():
         if not name:
-            raise document.error(("nodes",), (f"{fold(users)} has no profile; expected profile: NAME under defaults, a group "
-                                              f"or the node, one of: {_available(folders)}"))
+            raise document.error(("nodes",), (
+                f"{fold(users)} has no profile; expected profile: NAME under defaults, a group or the node, "
+                f"one of: {_available(folders)}"))
         chain = list(_chain(name, folders, _asked(name, document)))
         found.profiles[name] = _validated(name, chain)
         found.texts.update({document.path.name: document.text for document in chain})
@@ -103,9 +104,10 @@ def _document(name: object, folders: tuple[Path, ...], asked: str) -> Document:
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         looked = " and ".join(str(folder) for folder in folders)
-        near = suggestion(str(name), _available(folders).split(", "))
-        raise InventoryError(yamlfile.one_line(f"{asked}: no profile {name!r:.80}; expected one of: {_available(folders)} "
-                                               f"(looked in {looked}){near}"))
+        known = _available(folders)
+        near = suggestion(str(name), known.split(", "))
+        raise InventoryError(yamlfile.one_line(
+            f"{asked}: no profile {name!r:.80}; expected one of: {known} (looked in {looked}){near}"))
     return yamlfile.read(path, "profile")
 
 
@@ -114,7 +116,8 @@ def _validated(name: str, chain: list[Document]) -> Profile:
     if given != name:
         raise chain[0].error(("name",), f"profile is named {given!r:.80}; expected {name!r} as its file, or no name")
     try:
-        return Profile.model_validate({**_laid_over(chain), "name": name, "extends": chain[0].data.get("extends") or ""})
+        extends = chain[0].data.get("extends") or ""
+        return Profile.model_validate({**_laid_over(chain), "name": name, "extends": extends})
     except ValidationError as error:
         raise complaint(error, Profile, chain) from None
 
@@ -136,7 +139,7 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any], file: str) -> dict
 
 
 def _without_limit(below: Mapping[str, Any], above: Mapping[str, Any], file: str) -> dict[str, Any]:
-    """What a site's limit keeps of the one it changes: unit and date, the other end, and a source that names both files."""
+    """What a site's limit keeps of the one it changes: unit, date, the other end; its source names both files."""
     either = {"low", "high"} if "equals" in above else {"equals"} if above.keys() & {"low", "high"} else set()
     kept = {key: value for key, value in below.items() if key not in either}
     if "source" in below and "source" not in above:

@@ -1,6 +1,6 @@
-"""YAML files read by people's mistakes: every key keeps its line, no key is given twice, nothing is guessed from a scalar.
+"""YAML files, read so that mistakes can be pointed at: every key keeps its line, none comes twice, no type is guessed.
 
-A plain scalar stays the text that was typed (``010`` is no octal 8, ``on`` no boolean); whoever knows the type converts it.
+A plain scalar stays the text that was typed (``010`` is no octal 8, ``on`` no boolean); who knows the type converts it.
 ``values`` converts the few parts that nobody types: only what YAML 1.2 calls a number, a boolean or null.
 """
 
@@ -91,14 +91,15 @@ def _text(path: Path, what: str) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise InventoryError(f"{path}:{line}: byte {raw[error.start]:#04x} is not UTF-8; expected a YAML file in UTF-8") from None
+        byte = f"byte {raw[error.start]:#04x}"
+        raise InventoryError(f"{path}:{line}: {byte} is not UTF-8; expected a YAML file in UTF-8") from None
 
 
 def _bytes(path: Path, what: str) -> bytes:
     with path.open("rb") as file:
         raw = file.read(_MAX_BYTES + 1)
     if len(raw) > _MAX_BYTES:
-        raise InventoryError(f"{path}: the {what} is over {_MAX_BYTES >> 20} MiB; expected a YAML file written by people")
+        raise InventoryError(f"{path}: the {what} is over {_MAX_BYTES >> 20} MiB; expected a file that people can read")
     return raw
 
 
@@ -108,7 +109,8 @@ def _compose(path: Path, text: str) -> yaml.Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line, mark.column) if mark else (0, 0)
-        raise InventoryError(f"{path}:{line + 1}: not valid YAML at column {column + 1}: {_problem(error, text, line)}") from None
+        said = f"not valid YAML at column {column + 1}: {_problem(error, text, line)}"
+        raise InventoryError(f"{path}:{line + 1}: {said}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InventoryError(f"{path}:{line}: not valid YAML: character {error.character!r} is not allowed") from None
@@ -120,12 +122,12 @@ def _problem(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
     lines = text.splitlines()
     blank = re.match(r"\s*", lines[line] if line < len(lines) else "")
     hint = "; indent with spaces, not tabs" if blank and "\t" in blank.group() else ""
-    context = f" {error.context}" if error.context else ""
-    return one_line(f"{error.problem}{context}{hint}")
+    context = f"{error.context}, " if error.context else ""
+    return one_line(f"{context}{error.problem}{hint}")
 
 
 class _Walk:
-    """One pass over a composed document: converts it, notes lines, refuses duplicate keys, foreign tags and alias bombs."""
+    """One pass over a composed document: converts it, notes lines, refuses repeated keys, foreign tags, alias bombs."""
 
     def __init__(self, path: Path, typed: frozenset[str]) -> None:
         self.path = path
@@ -152,9 +154,10 @@ class _Walk:
         for key, _ in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                raise self._error(line, "this key is no plain name; expected NAME: value (quote a name that starts with a bracket)")
+                raise self._error(line, "this key is no plain name; expected NAME: value, quoted if it has a bracket")
             if key.value in first:
-                raise self._error(line, f"key {key.value!r} is given twice, first in line {first[key.value]}; expected it once")
+                before = first[key.value]
+                raise self._error(line, f"key {key.value!r} is given twice, first in line {before}; expected it once")
             first[key.value] = self.lines[(*keys, key.value)] = line
         return [(key.value, value) for key, value in node.value]
 
@@ -165,7 +168,7 @@ class _Walk:
         if node.tag not in _TAGS:
             raise self._error(line, f"tag {node.tag!r} is not allowed; expected plain YAML")
         if len(keys) > _MAX_DEPTH:
-            raise self._error(line, f"nested more than {_MAX_DEPTH} deep (an alias to itself?); expected a plain mapping")
+            raise self._error(line, f"nested over {_MAX_DEPTH} deep (an alias to itself?); expected a plain mapping")
         if self.aliased > _MAX_ALIASED:
             raise self._error(line, f"aliases repeat more than {_MAX_ALIASED} values; expected the values themselves")
 
