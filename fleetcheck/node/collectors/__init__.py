@@ -1,1 +1,26 @@
-"""fleetcheck.node.collectors."""
+"""Runs on the node: what it can be asked. One literal tuple; a name given twice is refused by the runner.
+
+A collector is ``collect(host, settings) -> dict``; seconds is its own deadline, after which it is left behind.
+"""
+
+from fleetcheck.node.collectors import (
+    clock,
+    cpu,
+    filesystems,
+    kernel_log,
+    memory,
+    network,
+    rdma,
+    system,
+)
+
+COLLECTORS = (
+    ("system", system.collect, 15),
+    ("kernel_log", kernel_log.collect, 45),
+    ("cpu", cpu.collect, 15),
+    ("memory", memory.collect, 15),
+    ("filesystems", filesystems.collect, 15),
+    ("network", network.collect, 15),
+    ("rdma", rdma.collect, 15),
+    ("time", clock.collect, 45),
+)

@@ -1,0 +1,19 @@
+"""Runs on the node: what keeps its clock right, and what the clock says."""
+
+import time
+from typing import Any, Dict
+
+from fleetcheck.node.collectors.values import output, text
+from fleetcheck.node.host import Host
+
+SOURCES = "/sys/devices/system/clocksource/clocksource0"
+
+
+def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
+    """The clock daemons' own words (C locale), the clock source, and the wall clock at one moment."""
+    return {
+        "wall_clock_seconds": time.time(),
+        "chrony_tracking": output(host, ["chronyc", "-n", "tracking"], 10), "chrony_sources": output(host, ["chronyc", "-n", "sources"], 10),
+        "timedatectl": output(host, ["timedatectl", "show"], 10), "timesync": output(host, ["timedatectl", "timesync-status", "--no-pager"], 10),
+        "clocksource": text(host, SOURCES + "/current_clocksource"), "clocksources": text(host, SOURCES + "/available_clocksource"),
+    }

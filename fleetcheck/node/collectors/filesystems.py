@@ -1,0 +1,65 @@
+"""Runs on the node: what is mounted, what fstab wants mounted, and the room on each mount that the profile names.
+
+A mount that does not answer costs its own deadline and nobody else's: all are asked at the same time.
+"""
+
+import re
+import threading
+from typing import Any, Dict, List
+
+from fleetcheck.node.host import Host, HostTimeout, absent
+
+DEADLINE_SECONDS = 5.0
+OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
+    """{mounts, fstab, room: {mount: statvfs numbers}}."""
+    mounts = entries(host, "/proc/mounts")
+    return {"mounts": mounts, "fstab": entries(host, "/etc/fstab"), "room": rooms(host, asked(settings, mounts))}
+
+
+def asked(settings: Dict[str, Any], mounts: Any) -> List[str]:
+    """The profile's mounts, and everything served over a network: that is where handles go stale."""
+    remote = [row["mount"] for row in mounts if row["type"] in ("nfs", "nfs4", "lustre", "ceph", "beegfs", "gpfs", "cifs")] if isinstance(mounts, list) else []
+    return sorted(set(settings.get("mounts", ())) | set(remote))
+
+
+def entries(host: Host, path: str) -> Any:
+    """[{source, mount, type, options}] of a file in fstab's format."""
+    said = host.read_or_absent(path, 8 << 20)
+    if isinstance(said, dict):
+        return said
+    rows = [line.split() for line in said.split("\n") if line.strip() and not line.lstrip().startswith("#")]
+    return [{"source": unescaped(row[0]), "mount": unescaped(row[1]), "type": row[2], "options": row[3].split(",")} for row in rows if len(row) >= 4]
+
+
+def unescaped(word: str) -> str:
+    """Spaces and tabs are written in octal."""
+    return OCTAL.sub(lambda found: chr(int(found.group(1), 8)), word)
+
+
+def rooms(host: Host, mounts: List[str]) -> Dict[str, Any]:
+    """{mount: numbers} of all, each asked in a thread of its own."""
+    answers = {}  # type: Dict[str, Any]
+    threads = [threading.Thread(target=ask, args=(host, mount, answers), daemon=True) for mount in mounts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(DEADLINE_SECONDS + 2)
+    return {mount: answers.get(mount, {"absent": "no answer within %g s: %s" % (DEADLINE_SECONDS + 2, mount)}) for mount in mounts}
+
+
+def ask(host: Host, mount: str, answers: Dict[str, Any]) -> None:
+    """statvfs in base units; a mount that hangs or answers with an error is itself the finding, so both are told apart."""
+    try:
+        said = host.statvfs(mount, DEADLINE_SECONDS)
+    except HostTimeout:
+        answers[mount] = {"hung_seconds": DEADLINE_SECONDS}
+    except OSError as error:
+        answers[mount] = {"error": absent(error)["absent"], "errno": error.errno}
+    else:
+        answers[mount] = {
+            "total_bytes": said.f_blocks * said.f_frsize, "free_bytes": said.f_bfree * said.f_frsize, "available_bytes": said.f_bavail * said.f_frsize,
+            "inodes": said.f_files, "inodes_available": said.f_favail, "flags": said.f_flag,
+        }
