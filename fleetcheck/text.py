@@ -19,4 +19,4 @@ def visible(text: str) -> str:
 def clean(text: str, limit: int) -> str:
     """Visible text of at most ``limit`` characters, saying how much was cut."""
     shown = visible(text)
-    return shown if len(shown) <= limit else f"{shown[: limit - 24]}… ({len(shown) - limit + 24} more characters)"
+    return shown if len(shown) <= limit else f"{shown[: limit - 28]}… ({len(shown) - limit + 28} more characters)"

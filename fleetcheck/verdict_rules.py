@@ -123,24 +123,22 @@ def obstacles(node: Observed, ruling: Ruling, terms: Terms) -> list[str]:
 
     Recorded warnings do not stand in the way, unless the tier is strict or names that very check as required.
     """
-    return [reason for each in OBSTACLES for reason in each(node, ruling, terms)]
+    if ruling.verdict != "healthy":
+        return [ruling.reason or f"verdict {ruling.verdict}"]
+    return [reason for each in OBSTACLES for reason in each(node, terms)]
 
 
-def _verdict(node: Observed, ruling: Ruling, terms: Terms) -> Sequence[str]:
-    return [] if ruling.verdict == "healthy" else [ruling.reason or f"verdict {ruling.verdict}"]
-
-
-def _common_cause(node: Observed, ruling: Ruling, terms: Terms) -> Sequence[str]:
+def _common_cause(node: Observed, terms: Terms) -> Sequence[str]:
     return [f"{check} is part of a common cause" for check in sorted(node.held_back)]
 
 
-def _warnings(node: Observed, ruling: Ruling, terms: Terms) -> Sequence[str]:
+def _warnings(node: Observed, terms: Terms) -> Sequence[str]:
     strict = terms.tier in STRICT_TIERS
     return [f"{each.check} failed" for each in node.findings()
             if each.severity == "warn" and (strict or each.check in terms.required)]
 
 
-def _gaps(node: Observed, ruling: Ruling, terms: Terms) -> Sequence[str]:
+def _gaps(node: Observed, terms: Terms) -> Sequence[str]:
     lacking = [check for check in terms.required if check not in _settled(node)]
     if terms.required:
         return [f"required check not measured: {check}" for check in lacking]
@@ -155,17 +153,15 @@ def _settled(node: Observed) -> set[str]:
     return tried - {each.check for each in node.results if each.outcome == "error"}
 
 
-def _several(node: Observed, ruling: Ruling, terms: Terms) -> Sequence[str]:
+def _several(node: Observed, terms: Terms) -> Sequence[str]:
     return [f"{each.check} {'failed' if each.outcome == 'failed' else 'was not measured'} between several nodes"
             for each in node.named]
 
 
-def _run(node: Observed, ruling: Ruling, terms: Terms) -> Sequence[str]:
+def _run(node: Observed, terms: Terms) -> Sequence[str]:
     if not terms.complete:
         return [f"the run is partial: {terms.partial}"]
     return [] if terms.tier in TIERS else [f"no tier {terms.tier!r}" if terms.tier else "no tier was asked for"]
 
 
-OBSTACLES: tuple[Callable[[Observed, Ruling, Terms], Sequence[str]], ...] = (
-    _verdict, _common_cause, _warnings, _gaps, _several, _run,
-)
+OBSTACLES: tuple[Callable[[Observed, Terms], Sequence[str]], ...] = (_common_cause, _warnings, _gaps, _several, _run)

@@ -24,7 +24,7 @@ def testcase(result: Result, suite: str) -> TestCase:
     follows a case through builds by both.
     """
     case = TestCase(clean(result.check, MESSAGE_CHARACTERS), clean(f"{suite}.{result.component}", MESSAGE_CHARACTERS),
-                    round(result.seconds, 6))
+                    round(result.seconds, 4))
     if result.outcome != "passed":
         case.append(ending(result))
     case.system_out = clean("\n".join(details(result)), TEXT_CHARACTERS)

@@ -1,0 +1,154 @@
+"""The page printed when a run ends, for somebody woken at 3 a.m.: complete or not, what is broken, what to type."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from fleetcheck.inventory import Node, fold
+from fleetcheck.records import ACTIONS, Result
+from fleetcheck.report import causes
+from fleetcheck.report.lines import Line, said, section
+
+DO = {
+    "observe": "keep an eye on it, then", "fix-config": "correct the configuration, then",
+    "restart-service": "restart the service, then", "reset-gpu": "reset the GPU when idle, then",
+    "reboot": "reboot it, then", "isolate": "take it out of service; once repaired",
+    "replace": "replace the part, then", "none": "then",
+}
+LINES = {
+    "missing": 3, "controller": 8, "unreachable": 6, "failed": 11, "degraded": 7, "warnings": 3, "unmeasured": 4,
+    "out of service": 2, "uncertified": 2, "next": 4,
+}
+"""Lines a section may take, so that a page of 64 nodes stays readable; more is said to be more."""
+
+
+def summary(
+    verdicts: Mapping[str, Any], results: Sequence[Result], nodes: Sequence[Node], run_dir: Path, inventory: str,
+    everything: bool = False,
+) -> str:
+    """The page as plain text."""
+    return "\n".join(map(str, page(verdicts, results, nodes, run_dir, inventory, everything)))
+
+
+def show(lines: Sequence[Line], stream: TextIO) -> None:
+    """Print a page: coloured and wrapped to the width on a terminal, plain lines elsewhere, never an encoding error."""
+    console = Console(file=stream, markup=False, emoji=False, highlight=False)
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    for line in lines:
+        text = str(line).encode(encoding, "backslashreplace").decode(encoding)
+        if console.is_terminal:
+            console.print(Padding(Text(text.strip(), style=line.style), (0, 0, 0, 4 * line.indent)))
+        else:
+            stream.write(text + "\n")
+
+
+def page(
+    verdicts: Mapping[str, Any], results: Sequence[Result], nodes: Sequence[Node], run_dir: Path, inventory: str,
+    everything: bool = False,
+) -> list[Line]:
+    """Every line of the page, in the order in which they are needed. everything: nothing is left out for length."""
+    limit = {name: 0 if everything else lines for name, lines in LINES.items()}
+    found = verdicts["nodes"]
+    return [
+        *_head(verdicts, limit["missing"]),
+        *section(*_titled("CONTROLLER AND CONFIGURATION", causes.controller(verdicts["fleet_findings"])),
+                 limit["controller"], "bold magenta"),
+        *section(f"UNREACHABLE: {_count(verdicts, 'unreachable')}", causes.unreachable(found), limit["unreachable"],
+                 "bold red"),
+        *section(f"FAILED: {_graded(found, 'fatal')}", causes.faults(found, "fatal"), limit["failed"], "bold red"),
+        *section(f"DEGRADED: {_graded(found, 'degraded')}", causes.faults(found, "degraded"), limit["degraded"],
+                 "bold yellow"),
+        *section("WARNINGS, verdict unchanged", causes.warnings(found), limit["warnings"], "bold"),
+        *section("NOT MEASURED", causes.unmeasured(results, verdicts), limit["unmeasured"], "bold"),
+        *section("OUT OF SERVICE, not contacted", causes.out_of_service(nodes), limit["out of service"], "bold"),
+        *_certified(verdicts, limit["uncertified"]),
+        *_next(verdicts, run_dir, inventory, limit["next"]),
+    ]
+
+
+def _titled(title: str, blocks: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+    return f"{title}: {len(blocks)} finding{'s' if len(blocks) != 1 else ''}", blocks
+
+
+def _count(verdicts: Mapping[str, Any], verdict: str) -> str:
+    return _nodes(verdicts["counts"]["nodes"][verdict])
+
+
+def _graded(found: Mapping[str, Any], severity: str) -> str:
+    worst = [own[0]["severity"] for node in found.values() if (own := causes.own_findings(node))]
+    return _nodes(worst.count(severity))
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'s' if count != 1 else ''}"
+
+
+def _head(verdicts: Mapping[str, Any], lines: int) -> list[Line]:
+    replay = f", replay of {verdicts['replay_of']}" if verdicts["replay_of"] else ""
+    tier = f", tier {verdicts['tier']}" if verdicts["tier"] else ""
+    title = f"run {verdicts['run']}, fleet {verdicts['fleet']}{tier}, started {verdicts['started']}{replay}"
+    lost = section("MISSING, no outcome at all", causes.missing(verdicts), lines, "bold red")
+    return [Line(said(title), 0, "bold"), _completeness(verdicts), *lost]
+
+
+def _completeness(verdicts: Mapping[str, Any]) -> Line:
+    items, serving = verdicts["counts"]["items"], verdicts["counts"]["nodes"]["in-service"]
+    counts = (f"{_nodes(serving)}, {items['planned']} checks: {items['passed']} passed, {items['failed']} failed, "
+              f"{items['error']} not measured, {items['skipped']} do not apply")
+    if verdicts["complete"]:
+        return Line(f"COMPLETE: {counts}", 0, "bold green")
+    return Line(f"PARTIAL, so it certifies nothing: {said(verdicts['partial'])}. {counts}", 0, "bold red")
+
+
+def _certified(verdicts: Mapping[str, Any], lines: int) -> list[Line]:
+    counts = verdicts["counts"]["nodes"]
+    tier = f" for {verdicts['tier']}" if verdicts["tier"] else ""
+    names = [name for name, node in verdicts["nodes"].items() if node["certified"]]
+    which = f": {said(fold(names))}" if names else ""
+    held = causes.uncertified(verdicts["nodes"]) if verdicts["complete"] else []
+    return [
+        Line(said(f"certified{tier}: {counts['certified']} of {counts['in-service']} in service{which}"), 0, "bold"),
+        *section("healthy, not certified", held, lines),
+        Line(f"isolate: {said(verdicts['isolate']) or 'none'}", 0, "bold red" if verdicts["isolate"] else "bold"),
+    ]
+
+
+def _next(verdicts: Mapping[str, Any], run_dir: Path, inventory: str, lines: int) -> list[Line]:
+    run = shlex.quote(str(run_dir))
+    resume = [[Line(f"finish the run: pytest checks/ --resume {run}", 1)]] if verdicts["missing"] else []
+    return [
+        *section("next", [*resume, *_closer(verdicts, run), *_retests(verdicts, inventory)], lines, "bold"),
+        Line(f"files: {run_dir}/junit*.xml, verdicts.json, results.jsonl, evidence.jsonl"),
+    ]
+
+
+def _closer(verdicts: Mapping[str, Any], run: str) -> list[list[Line]]:
+    """Looking again at what was recorded, without touching a node."""
+    graver = [name for name, node in verdicts["nodes"].items() if node["verdict"] in ("failed", "degraded")]
+    if not graver:
+        return []
+    return [[Line(f"look closer, no node is touched: pytest checks/ --replay {run} --nodes {_quoted(graver)} -vv", 1)]]
+
+
+def _retests(verdicts: Mapping[str, Any], inventory: str) -> list[list[Line]]:
+    """What to do on the nodes, the strongest action first, and the run that proves it done."""
+    actions: dict[str, list[str]] = defaultdict(list)
+    for name, node in verdicts["nodes"].items():
+        if node["state"] == "in-service" and node["verdict"] != "healthy":
+            actions[node["action"]].append(name)
+    tier = f" --tier {verdicts['tier']}" if verdicts["tier"] else ""
+    command = f"pytest checks/ --inventory {shlex.quote(inventory)}{tier}"
+    return [[Line(f"{said(fold(names))}: {DO[action]} {command} --nodes {_quoted(names)}", 1)]
+            for action, names in sorted(actions.items(), key=lambda group: -ACTIONS.index(group[0]))]
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return shlex.quote(said(fold(names), 2000))
