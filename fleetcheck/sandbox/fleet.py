@@ -1,0 +1,92 @@
+"""From an inventory with a ``sandbox:`` section to running nodes, and back to nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import getpass
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from fleetcheck.inventory import Inventory, Node
+from fleetcheck.sandbox.errors import SandboxError
+from fleetcheck.sandbox.layout import IDENTITY, KNOWN_HOSTS, PLAN, SSH_CONFIG, Endpoint
+from fleetcheck.sandbox.plan import Planned, plan
+from fleetcheck.sandbox.process import Server, launch
+from fleetcheck.sandbox.realise import realise
+from fleetcheck.sandbox.simulated import simulated
+
+@dataclass(frozen=True)
+class Sandbox:
+    """A running simulated fleet. inventory: the one it was started from, with every node's address, port and keys."""
+
+    inventory: Inventory
+    directory: Path
+    server: Server
+
+    def stop(self) -> None:
+        """End every process and remove every file of the sandbox; safe to call twice."""
+        self.server.stop()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+def start(inventory: Inventory) -> Sandbox:
+    """Simulate every node of the inventory; raises SandboxError with file and line, or naming what is missing."""
+    planned = plan(inventory)
+    directory = Path(tempfile.mkdtemp(prefix="fleetcheck-sandbox-"))
+    try:
+        endpoints = realise_all(planned, directory)
+        (directory / PLAN).write_text(json.dumps([dataclasses.asdict(endpoint) for endpoint in endpoints]))
+        server = launch(directory)
+        (directory / SSH_CONFIG).write_text(ssh_config(server))
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+    nodes = tuple(reachable(node, server) for node in inventory.nodes)
+    return Sandbox(dataclasses.replace(inventory, nodes=nodes), directory, server)
+
+
+def realise_all(planned: Sequence[Planned], directory: Path) -> list[Endpoint]:
+    """Every node on disk; one that nobody can reach needs nothing there."""
+    now = time.time()
+    endpoints = []
+    for one in planned:
+        folder = directory / one.node.name
+        if one.unreachable:
+            endpoints.append(Endpoint(one.node.name, str(directory), {}, one.unreachable))
+            continue
+        try:
+            layout = realise(simulated(one, now), folder, now)
+        except SandboxError as problem:
+            raise SandboxError(f"{one.where}: {one.node.name}: {problem}") from problem
+        endpoints.append(Endpoint(one.node.name, str(layout.home), layout.environment()))
+    return endpoints
+
+
+def reachable(node: Node, server: Server) -> Node:
+    """The node with the address, port and keys under which its simulation answers."""
+    address, port = server.addresses[node.name]
+    settings = dataclasses.replace(
+        node.ssh, user=getpass.getuser(), port=port, jump=None, config_file=server.directory / SSH_CONFIG,
+        identity_file=server.directory / IDENTITY, known_hosts=server.directory / KNOWN_HOSTS,
+    )
+    return dataclasses.replace(node, address=address, ssh=settings)
+
+
+def ssh_config(server: Server) -> str:
+    """For ``ssh -F``: every node by its name; nothing of the user's own configuration applies."""
+    hosts = "".join(f"Host {name}\n    HostName {address}\n    Port {port}\n" for name, (address, port) in server.addresses.items())
+    return (
+        f"{hosts}Host *\n    User {getpass.getuser()}\n    IdentityFile {server.directory / IDENTITY}\n    IdentitiesOnly yes\n"
+        f"    UserKnownHostsFile {server.directory / KNOWN_HOSTS}\n    StrictHostKeyChecking yes\n"
+    )

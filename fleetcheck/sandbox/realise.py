@@ -1,0 +1,124 @@
+"""A planned node on disk: root/, programs, NVML and its state; what plain files cannot imitate goes into tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fleetcheck.sandbox import native
+from fleetcheck.sandbox.layout import LIBRARY, Layout
+from fleetcheck.sandbox.native import CommandEntry, FileEntry, StatvfsEntry
+from fleetcheck.sandbox.simulated import Simulated
+from fleetcheck.sandbox.tree import Tree
+
+SUDO = """#!/bin/sh
+# Becomes root without asking, as sudo -n does where it is allowed: the simulated node has one user.
+while :; do
+    case "$1" in
+        -u|-g|-h|-p|-C|-T) shift 2 ;;
+        --) shift; break ;;
+        -*) shift ;;
+        *) break ;;
+    esac
+done
+exec "$@"
+"""
+
+
+def realise(node: Simulated, folder: Path, epoch: float) -> Layout:
+    """Write a node below its folder; growing values count from ``epoch``, a time.time()."""
+    layout = Layout(folder)
+    for directory in (layout.bin, layout.lib, layout.home):
+        directory.mkdir(parents=True)
+    special = write_tree(layout.root, node.tree)
+    mounts = [mounted(layout.root, mount, of) for mount, of in node.statvfs.items()]
+    layout.table.write_bytes(native.preload_table([*special, *mounts], epoch))
+    native.place(native.preload(), layout.preload)
+    write_programs(layout.bin, node, epoch)
+    write_nvml(layout.lib, node, epoch)
+    return layout
+
+
+def write_tree(root: Path, tree: Tree) -> list[FileEntry]:
+    """Every file of a node as a plain file, link or folder; returns those that need more than that."""
+    special: list[FileEntry] = []
+    made: set[Path] = {root}
+    for path, content in tree.files.items():
+        place = Path(f"{root}{path}")
+        _make(place.parent, made)
+        if isinstance(content, str):
+            _write(place, content)
+        elif "folder" in content:
+            _make(place, made)
+        elif "link" in content:
+            place.symlink_to(_inside(root, content["link"]))
+        else:
+            _write(place, "")
+            special.append(_special(place, content))
+    return special
+
+
+def _make(folder: Path, made: set[Path]) -> None:
+    if folder not in made:
+        folder.mkdir(parents=True, exist_ok=True)
+        made.add(folder)
+
+
+def _write(place: Path, text: str) -> None:
+    with place.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        file.write(text)
+
+
+def _inside(root: Path, target: str) -> str:
+    """A link's target, absolute ones below the node's root."""
+    return f"{root}{target}" if target.startswith("/") else target
+
+
+def _special(place: Path, content: Mapping[str, Any]) -> FileEntry:
+    if "errno" in content:
+        return FileEntry(place, errno=content["errno"])
+    if "hang" in content:
+        return FileEntry(place, hang=True)
+    return FileEntry(place, content=content)
+
+
+def mounted(root: Path, mount: str, of: Mapping[str, Any]) -> StatvfsEntry:
+    """What statvfs tells of a mount; its folder is there."""
+    place = Path(f"{root}{mount}".rstrip("/"))
+    place.mkdir(parents=True, exist_ok=True)
+    if "errno" in of:
+        return StatvfsEntry(place, errno=of["errno"])
+    return StatvfsEntry(place, hang=True) if "hang" in of else StatvfsEntry(place, values=of)
+
+
+def write_programs(folder: Path, node: Simulated, epoch: float) -> None:
+    """Every simulated command with its table; besides them the interpreter, a shell and a sudo, unless described otherwise."""
+    tables = folder / ".commands"
+    tables.mkdir()
+    for program, entries in node.programs.items():
+        native.place(native.command(), folder / program)
+        answers = [CommandEntry(words, **answer) for words, answer in entries]
+        (tables / f"{program}.table").write_bytes(native.command_table(answers, epoch))
+    for program, target in {"python3": _interpreter(), "sh": Path("/bin/sh")}.items():
+        if program not in node.programs and program not in node.removed:
+            (folder / program).symlink_to(target)
+    if "sudo" not in node.programs and "sudo" not in node.removed:
+        (folder / "sudo").write_text(SUDO)
+        (folder / "sudo").chmod(0o755)
+
+
+def _interpreter() -> Path:
+    """The interpreter under the controller's virtual environment: a node has the standard library and no package."""
+    base: str = getattr(sys, "_base_executable", sys.executable)
+    return Path(base).resolve()
+
+
+def write_nvml(folder: Path, node: Simulated, epoch: float) -> None:
+    """The library with its state; an empty file where there is none, so that the loader does not find another machine's."""
+    if not node.library:
+        (folder / LIBRARY).touch()
+        return
+    native.place(native.library(node.absent), folder / LIBRARY)
+    (folder / "nvml.state").write_bytes(native.nvml_state(node.rules, [slot.index for slot in node.slots], epoch))

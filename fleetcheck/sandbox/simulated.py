@@ -1,0 +1,120 @@
+"""A planned node with every override laid over its base machine: what is to be realised. Pure."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fleetcheck.sandbox import busy, commands, kernel_log
+from fleetcheck.sandbox.description import NvmlOverride, Overrides, filesystem
+from fleetcheck.sandbox.kernel_log import Boot
+from fleetcheck.sandbox.layout import LIBRARY
+from fleetcheck.sandbox.machine import GpuSlot, Machine, machine
+from fleetcheck.sandbox.native import NvmlRule
+from fleetcheck.sandbox.places import filled
+from fleetcheck.sandbox.plan import Planned
+from fleetcheck.sandbox.tree import Tree
+
+OFF_SECONDS = 120.0
+"""Between the end of the boot before and the start of this one."""
+EARLIER_SECONDS = 3 * 86400.0
+"""How long the boot before lasted, at least."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """programs: what they answer; removed: programs there shall be none of; absent: NVML calls not exported;
+    library: whether there is an NVML at all; slots: the GPUs that are there."""
+
+    name: str
+    tree: Tree
+    statvfs: Mapping[str, Mapping[str, Any]]
+    programs: commands.Programs
+    removed: frozenset[str]
+    rules: Sequence[NvmlRule]
+    slots: Sequence[GpuSlot]
+    absent: frozenset[str]
+    library: bool
+
+
+def simulated(planned: Planned, now: float) -> Simulated:
+    """The node as its description wants it."""
+    base = machine(planned.profile, planned.node.name, planned.number)
+    overrides = filled(planned.overrides, planned.profile, base.gpus)
+    tree = Tree(base.files)
+    missing = {one.gpu for one in overrides.nvml if one.missing}
+    for slot in base.gpus:
+        if slot.index in missing:
+            _unplug(tree, slot)
+    tree.lay(busy.processes(planned.busy))
+    tree.lay({path: content for path, content in overrides.files.items() if path != "/dev/kmsg"})
+    boots = _boots(tree, base, overrides, now)
+    tree.lay({"/dev/kmsg": overrides.files.get("/dev/kmsg", kernel_log.kmsg(boots[0].records))})
+    name = planned.node.name
+    return Simulated(
+        name=name, tree=tree, statvfs=_statvfs(base.statvfs, overrides.statvfs),
+        programs=commands.programs(
+            {**busy.squeue("", name), **base.commands, **commands.logs(boots, name), **(busy.squeue(planned.busy, name) if planned.busy else {})},
+            {key: value if value is None else value.model_dump() for key, value in overrides.commands.items()},
+        ),
+        removed=frozenset(key for key, value in overrides.commands.items() if value is None),
+        rules=[*base.nvml, *(rule(one) for one in overrides.nvml if not one.missing and not one.absent)],
+        slots=[slot for slot in base.gpus if slot.index not in missing],
+        absent=frozenset(one.call for one in overrides.nvml if one.absent),
+        library=not any(content is None and path.endswith(f"/{LIBRARY}") for path, content in overrides.files.items()),
+    )
+
+
+def _unplug(tree: Tree, slot: GpuSlot) -> None:
+    """Take a GPU off the bus: its PCI device, the driver's entry and its device node."""
+    for path in (f"/sys/bus/pci/devices/{slot.bus_id}", f"/proc/driver/nvidia/gpus/{slot.bus_id}", f"/dev/nvidia{slot.minor}"):
+        tree.remove(path)
+
+
+def rule(override: NvmlOverride) -> NvmlRule:
+    """An override of the description as a rule of the simulated library."""
+    return NvmlRule(
+        call=override.call, gpu=override.gpu, args=dict(override.args), value=override.value,
+        ret=override.returns, hang=override.hang,
+    )
+
+
+def _statvfs(base: Mapping[str, Mapping[str, Any]], later: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    return {**base, **{mount: filesystem(base.get(mount), of) for mount, of in later.items()}}
+
+
+def _boots(tree: Tree, base: Machine, overrides: Overrides, now: float) -> list[Boot]:
+    """This boot, and the one before it where the description tells of one."""
+    uptime = _uptime(tree)
+    boot_id = _boot_id(tree)
+    boots = [Boot(0, boot_id, now - uptime, kernel_log.records([*base.kmsg, *overrides.kmsg], uptime))]
+    if overrides.previous_boot:
+        timed = kernel_log.records(overrides.previous_boot, EARLIER_SECONDS)
+        lasted = max(EARLIER_SECONDS, timed[-1].seconds + 60)
+        log = kernel_log.records(overrides.previous_boot, lasted)
+        boots.append(Boot(-1, str(uuid.uuid5(uuid.UUID(boot_id), "before")), now - uptime - OFF_SECONDS - lasted, log))
+    return boots
+
+
+def _uptime(tree: Tree) -> float:
+    """Seconds since boot as /proc/uptime will tell them at the start; a week where it tells nothing."""
+    content = tree.files.get("/proc/uptime")
+    if isinstance(content, Mapping) and "text" in content:
+        starts = {name: int(value["start"]) for name, value in content.items() if name != "text"}
+        content = str(content["text"])
+        for name, start in starts.items():
+            content = content.replace(f"{{{name}}}", str(start))
+    try:
+        return float(str(content).split()[0])
+    except (ValueError, IndexError):
+        return 7 * 86400.0
+
+
+def _boot_id(tree: Tree) -> str:
+    """The node's boot id; one of zeros where its file tells none."""
+    try:
+        return str(uuid.UUID(str(tree.files.get("/proc/sys/kernel/random/boot_id")).strip()))
+    except ValueError:
+        return str(uuid.UUID(int=0))
