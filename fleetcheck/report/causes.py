@@ -20,10 +20,11 @@ Key = tuple[str, str, str, str]
 
 def controller(findings: Iterable[Finding]) -> list[Block]:
     """Findings about the controller, the configuration or the fleet as a whole: no node is blamed."""
-    return [
-        [Line(f"{_subject(each)}: {_extent(each)}", 1), Line(said(each["message"]), 2), Line(said(each["nodes"]), 2)]
-        for each in findings
-    ]
+    def gravity(each: Finding) -> tuple[int, int]:
+        return SEVERITIES.index(each["severity"]), each["failed"] + each["unmeasured"]
+
+    return [[Line(f"{_subject(each)}: {_extent(each)}", 1), Line(_quote(each), 2)]
+            for each in sorted(findings, key=gravity, reverse=True)]
 
 
 def _subject(finding: Finding) -> str:
@@ -35,7 +36,11 @@ def _extent(finding: Finding) -> str:
         return f"{finding['severity']} → {finding['action']}, nobody is blamed yet"
     words = {"failed": "failed", "unmeasured": "not measured"}
     counts = [f"{finding[key]} {word}" for key, word in words.items() if finding[key]]
-    return f"{' and '.join(counts)} of {finding['of']} nodes: one cause, not so many faulty nodes"
+    return f"{' and '.join(counts)} of {finding['of']} nodes: one cause, no node is blamed [{finding['severity']}]"
+
+
+def _quote(finding: Finding) -> str:
+    return f"{said(finding['nodes'])}: {said(finding['message'])}" if finding["nodes"] else said(finding["message"])
 
 
 def unreachable(verdicts: Mapping[str, Verdict]) -> list[Block]:

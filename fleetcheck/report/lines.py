@@ -13,11 +13,16 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the page. indent: in steps of four columns; style: rich's name of a style, for terminals only."""
+    """One line of the page.
+
+    indent: in steps of four columns. style: rich's name of a style, for terminals only. whole: never broken by us, so that
+    a command can be copied.
+    """
 
     text: str
     indent: int = 0
     style: str = ""
+    whole: bool = False
 
     def __str__(self) -> str:
         """As plain text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -18,14 +18,14 @@ from fleetcheck.report import causes
 from fleetcheck.report.lines import Line, said, section
 
 DO = {
-    "observe": "keep an eye on it, then", "fix-config": "correct the configuration, then",
-    "restart-service": "restart the service, then", "reset-gpu": "reset the GPU when idle, then",
-    "reboot": "reboot it, then", "isolate": "take it out of service; once repaired",
-    "replace": "replace the part, then", "none": "then",
+    "none": "nothing to do", "observe": "keep an eye on it", "fix-config": "correct the configuration",
+    "restart-service": "restart the service", "reset-gpu": "reset the GPU when idle", "reboot": "reboot",
+    "isolate": "take out of service", "replace": "replace the part",
 }
+SILENT = {"unreachable": "find out why nobody can log in", "unknown": "find out why it told nothing"}
 LINES = {
     "missing": 3, "controller": 8, "unreachable": 6, "failed": 11, "degraded": 7, "warnings": 3, "unmeasured": 4,
-    "out of service": 2, "uncertified": 2, "next": 4,
+    "out of service": 2, "uncertified": 2, "next": 7,
 }
 """Lines a section may take, so that a page of 64 nodes stays readable; more is said to be more."""
 
@@ -44,10 +44,12 @@ def show(lines: Sequence[Line], stream: TextIO) -> None:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     for line in lines:
         text = str(line).encode(encoding, "backslashreplace").decode(encoding)
-        if console.is_terminal:
-            console.print(Padding(Text(text.strip(), style=line.style), (0, 0, 0, 4 * line.indent)))
-        else:
+        if not console.is_terminal:
             stream.write(text + "\n")
+        elif line.whole:
+            console.print(Text(text, style=line.style), soft_wrap=True)
+        else:
+            console.print(Padding(Text(text.strip(), style=line.style), (0, 0, 0, 4 * line.indent)))
 
 
 def page(
@@ -96,16 +98,16 @@ def _head(verdicts: Mapping[str, Any], lines: int) -> list[Line]:
     tier = f", tier {verdicts['tier']}" if verdicts["tier"] else ""
     title = f"run {verdicts['run']}, fleet {verdicts['fleet']}{tier}, started {verdicts['started']}{replay}"
     lost = section("MISSING, no outcome at all", causes.missing(verdicts), lines, "bold red")
-    return [Line(said(title), 0, "bold"), _completeness(verdicts), *lost]
+    return [Line(said(title), 0, "bold"), *_completeness(verdicts), *lost]
 
 
-def _completeness(verdicts: Mapping[str, Any]) -> Line:
+def _completeness(verdicts: Mapping[str, Any]) -> list[Line]:
     items, serving = verdicts["counts"]["items"], verdicts["counts"]["nodes"]["in-service"]
     counts = (f"{_nodes(serving)}, {items['planned']} checks: {items['passed']} passed, {items['failed']} failed, "
               f"{items['error']} not measured, {items['skipped']} do not apply")
     if verdicts["complete"]:
-        return Line(f"COMPLETE: {counts}", 0, "bold green")
-    return Line(f"PARTIAL, so it certifies nothing: {said(verdicts['partial'])}. {counts}", 0, "bold red")
+        return [Line(f"COMPLETE: {counts}", 0, "bold green")]
+    return [Line(f"PARTIAL, so it certifies nothing: {said(verdicts['partial'])}", 0, "bold red"), Line(counts, 1)]
 
 
 def _certified(verdicts: Mapping[str, Any], lines: int) -> list[Line]:
@@ -123,9 +125,9 @@ def _certified(verdicts: Mapping[str, Any], lines: int) -> list[Line]:
 
 def _next(verdicts: Mapping[str, Any], run_dir: Path, inventory: str, lines: int) -> list[Line]:
     run = shlex.quote(str(run_dir))
-    resume = [[Line(f"finish the run: pytest checks/ --resume {run}", 1)]] if verdicts["missing"] else []
+    resume = [[Line(f"finish the run: pytest checks/ --resume {run}", 1, whole=True)]] if verdicts["missing"] else []
     return [
-        *section("next", [*resume, *_closer(verdicts, run), *_retests(verdicts, inventory)], lines, "bold"),
+        *section("next", [*resume, *_closer(verdicts, run), *_work(verdicts, inventory)], lines, "bold"),
         Line(f"files: {run_dir}/junit*.xml, verdicts.json, results.jsonl, evidence.jsonl"),
     ]
 
@@ -135,19 +137,30 @@ def _closer(verdicts: Mapping[str, Any], run: str) -> list[list[Line]]:
     graver = [name for name, node in verdicts["nodes"].items() if node["verdict"] in ("failed", "degraded")]
     if not graver:
         return []
-    return [[Line(f"look closer, no node is touched: pytest checks/ --replay {run} --nodes {_quoted(graver)} -vv", 1)]]
+    command = f"pytest checks/ --replay {run} --nodes {_quoted(graver)} -vv"
+    return [[Line(f"look closer, no node is touched: {command}", 1, whole=True)]]
 
 
-def _retests(verdicts: Mapping[str, Any], inventory: str) -> list[list[Line]]:
-    """What to do on the nodes, the strongest action first, and the run that proves it done."""
-    actions: dict[str, list[str]] = defaultdict(list)
+def _work(verdicts: Mapping[str, Any], inventory: str) -> list[list[Line]]:
+    """The run that proves the work done, and the work: what to do on which nodes, the strongest action first."""
+    work: dict[tuple[int, str], list[str]] = defaultdict(list)
     for name, node in verdicts["nodes"].items():
         if node["state"] == "in-service" and node["verdict"] != "healthy":
-            actions[node["action"]].append(name)
+            work[-ACTIONS.index(node["action"]), _do(node)].append(name)
+    todo = [[Line(f"{said(fold(names))}: {what}", 1)] for (_, what), names in sorted(work.items())]
+    proof = Line(f"prove the work below done: {_retest(verdicts, inventory, work.values())}", 1, whole=True)
+    return [[proof], *todo] if todo else []
+
+
+def _do(node: Mapping[str, Any]) -> str:
+    silent = SILENT.get(node["verdict"]) if node["action"] in ("none", "observe") else None
+    return silent or DO[node["action"]]
+
+
+def _retest(verdicts: Mapping[str, Any], inventory: str, groups: Iterable[Sequence[str]]) -> str:
     tier = f" --tier {verdicts['tier']}" if verdicts["tier"] else ""
-    command = f"pytest checks/ --inventory {shlex.quote(inventory)}{tier}"
-    return [[Line(f"{said(fold(names))}: {DO[action]} {command} --nodes {_quoted(names)}", 1)]
-            for action, names in sorted(actions.items(), key=lambda group: -ACTIONS.index(group[0]))]
+    names = [name for group in groups for name in group]
+    return f"pytest checks/ --inventory {shlex.quote(inventory)}{tier} --nodes {_quoted(names)}"
 
 
 def _quoted(names: Sequence[str]) -> str:
