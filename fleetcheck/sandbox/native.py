@@ -1,6 +1,7 @@
 """The native half of a simulated node: its NVML, a preloaded library, a command. Controller side.
 
-All are compiled on first use. What each is and how it finds its table is told in native/nvml.c, native/preload.c and native/simcmd.c.
+All are compiled on first use. What each is and how it finds its table is told at the head of native/nvml.c, preload.c
+and simcmd.c.
 """
 
 from __future__ import annotations
@@ -46,6 +47,6 @@ def command() -> Path:
 
 
 __all__ = [
-    "COMMANDS", "LIBRARY", "STATE", "SYMBOLS", "TABLE_VARIABLE", "CommandEntry", "FileEntry", "NvmlRule", "StatvfsEntry",
-    "command", "command_table", "library", "nvml_state", "place", "preload", "preload_table",
+    "COMMANDS", "LIBRARY", "STATE", "SYMBOLS", "TABLE_VARIABLE", "CommandEntry", "FileEntry", "NvmlRule",
+    "StatvfsEntry", "command", "command_table", "library", "nvml_state", "place", "preload", "preload_table",
 ]

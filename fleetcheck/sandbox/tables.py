@@ -109,7 +109,7 @@ def _template(content: Any) -> bytes:
 
 
 def _names(path: str | Path) -> list[Path]:
-    """The path as a program may come to it: its folder's links resolved, and where it is a link itself, its target too."""
+    """The path as a program may come to it: its folder's links resolved, and its own target where it is a link."""
     given = Path(path)
     named = given.parent.resolve() / given.name
     return sorted({named, given.resolve()})
@@ -128,8 +128,8 @@ def _file(entry: FileEntry, path: Path) -> bytes:
 def _mount(entry: StatvfsEntry) -> bytes:
     code = 0 if entry.errno is None else error_number(entry.errno)
     values = b"".join(number(_statvfs_index(name)) + value(_whole(name, of)) for name, of in entry.values.items())
-    head = text(str(Path(entry.path).resolve())) + number(entry.hang) + number(code)
-    return head + number(len(entry.values)) + values
+    failure = number(entry.hang) + number(code)
+    return text(str(Path(entry.path).resolve())) + failure + number(len(entry.values)) + values
 
 
 def _statvfs_index(name: str) -> int:
