@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -20,7 +21,8 @@ ELSEWHERE = {
 
 def complaint(error: ValidationError, model: type[BaseModel], documents: Sequence[Document]) -> InventoryError:
     """The first error in file order, and how many more there are. documents: the file, then those it extends."""
-    found = sorted(_located(detail, model, documents) for detail in error.errors(include_url=False))
+    details = error.errors(include_url=False)
+    found = sorted((_located(detail, model, documents) for detail in details), key=itemgetter(0))
     more = len(found) - 1
     return InventoryError(found[0][1] + (f" (and {more} more error{'s' if more > 1 else ''})" if more else ""))
 

@@ -113,7 +113,8 @@ def _compose(path: Path, text: str) -> yaml.Node | None:
         raise InventoryError(f"{path}:{line + 1}: {said}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise InventoryError(f"{path}:{line}: not valid YAML: character {error.character!r} is not allowed") from None
+        code = error.character if isinstance(error.character, int) else ord(error.character)
+        raise InventoryError(f"{path}:{line}: not valid YAML: character U+{code:04X} is not allowed") from None
     except RecursionError:
         raise InventoryError(f"{path}:1: nested too deep; expected at most {_MAX_DEPTH} levels") from None
 
