@@ -75,14 +75,13 @@ def _rule(rule: NvmlRule) -> bytes:
 
 
 def _call_number(rule: NvmlRule) -> int:
-    names = list(functions())
     if rule.call == EVERY_CALL:
         return 0
-    if rule.call not in names:
-        raise unknown("NVML call", rule.call, names)
+    if rule.call not in functions():
+        raise unknown("NVML call", rule.call, functions())
     if rule.gpu is not None and not functions()[rule.call].has_device:
         raise SandboxError(f"{rule.call} is no call on a GPU: leave gpu out")
-    return names.index(rule.call) + 1
+    return list(functions()).index(rule.call) + 1
 
 
 def _every(rule: NvmlRule) -> list[bytes]:

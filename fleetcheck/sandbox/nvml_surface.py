@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 SOURCES = Path(__file__).parent / "native"
@@ -62,22 +62,22 @@ class Function:
     parameters: tuple[Parameter, ...]
     structs: Mapping[str, tuple[Field, ...]]
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[Parameter, ...]:
         """The parameters that a rule's value fills."""
         return tuple(p for p in self.parameters if p.role in ("output", "string", "array"))
 
-    @property
+    @cached_property
     def has_list(self) -> bool:
         """Whether it returns a list in a buffer of the caller's."""
         return any(p.role == "array" for p in self.parameters)
 
-    @property
+    @cached_property
     def has_device(self) -> bool:
         """Whether it is a call on one GPU or hands one out."""
         return any(p.type == "nvmlDevice_t" for p in self.parameters)
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """The names that a rule's args may use, in the order in which the library compares them."""
         if self.name == FIELD_VALUES:
@@ -85,7 +85,7 @@ class Function:
         embedded = [f.name for p in self.outputs for f in self.structs.get(p.type, ()) if f.name in EMBEDDED_INPUTS]
         return (*(p.name for p in self.parameters if p.role in ("input", "peer")), *embedded)
 
-    @property
+    @cached_property
     def targets(self) -> dict[str, Target]:
         """Everything a rule's value may name; a struct by its fields, anything else by its parameter."""
         return {
