@@ -1,4 +1,4 @@
-"""What the simulated NVML exports: calls, parameters and structs, read from native/nvml.h. Controller side."""
+"""What the simulated NVML exports: calls, parameters and structs, read from native/nvml*.h. Controller side."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ class Function:
 @cache
 def functions() -> Mapping[str, Function]:
     """All exported calls by name, in the order of nvml.h."""
-    header = (SOURCES / "nvml.h").read_text()
-    structs = {name: _layout(body) for body, name in _STRUCT.findall(header)}
+    header, types = (SOURCES / "nvml.h").read_text(), (SOURCES / "nvml_types.h").read_text()
+    structs = {name: _layout(body) for body, name in _STRUCT.findall(types)}
     return {
         name: Function(name, returns, arguments, _parameters(name, arguments), structs)
         for returns, name, arguments in _PROTOTYPE.findall(header)
