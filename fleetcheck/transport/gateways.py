@@ -1,0 +1,110 @@
+"""Connections to jump hosts: one per jump host, opened before the nodes behind it are asked, shared by all of them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import paramiko
+
+from fleetcheck.frame import Intake
+from fleetcheck.nodes import Node
+from fleetcheck.transport import TransportError, reach
+from fleetcheck.transport.attempt import Attempt, Limits
+from fleetcheck.transport.sshconfig import Target, jump_settings
+
+if TYPE_CHECKING:
+    from fleetcheck.transport.ssh import Ssh
+
+AT_ONCE = 32
+
+
+class Gateway:
+    """The connection to one chain of jump hosts, or why there is none."""
+
+    def __init__(self, hops: str) -> None:
+        self.hops = hops
+        self.lock = threading.Lock()
+        self.slots = threading.Semaphore(AT_ONCE)
+        self.attempt: Attempt | None = None
+        self.transport: paramiko.Transport | None = None
+        self.error: TransportError | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether a channel may be asked of it."""
+        return self.transport is not None and self.transport.is_active()
+
+
+class Gateways:
+    """Every jump host in use. Thread-safe."""
+
+    def __init__(self, ssh: Ssh) -> None:
+        self._ssh = ssh
+        self._lock = threading.Lock()
+        self._gateways: dict[tuple[str, str], Gateway] = {}
+
+    def through(self, node: Node, target: Target, attempt: Attempt) -> Any:
+        """A channel to the target through its jump hosts. Raises TransportError: jump, or what the jump host found."""
+        gateway = self._gateway(node, target.jump, attempt)
+        with gateway.slots:
+            return self._channel(gateway, (target.host, target.port), attempt)
+
+    def close(self) -> None:
+        """Close them all."""
+        with self._lock:
+            gateways = list(self._gateways.values())
+        for gateway in gateways:
+            if gateway.attempt is not None:
+                gateway.attempt.end("closed")
+
+    def _gateway(self, node: Node, hops: str, attempt: Attempt) -> Gateway:
+        with self._lock:
+            gateway = self._gateways.setdefault((hops, repr(node.ssh)), Gateway(hops))
+        with gateway.lock:
+            if not gateway.usable and gateway.error is None:
+                self._open(gateway, node, attempt.limits)
+        if gateway.error is not None:
+            raise gateway.error
+        return gateway
+
+    def _open(self, gateway: Gateway, node: Node, limits: Limits) -> None:
+        """Log in to the last hop, through those before it. A failure is kept: every node behind it gets the same answer."""
+        before, _, hop = gateway.hops.rpartition(",")
+        address, settings = jump_settings(node, hop)
+        gateway.attempt = Attempt(Intake("-"), limits, 0)
+        try:
+            target = self._ssh.resolver.target(address, settings)
+            sock = self._sock(node, before, target, gateway.attempt)
+            gateway.transport = self._ssh.login(sock, target, gateway.attempt)
+        except TransportError as error:
+            gateway.error = TransportError("jump", f"jump host {hop}: {error}")
+            gateway.attempt.end("finished")
+
+    def _sock(self, node: Node, before: str, target: Target, attempt: Attempt) -> Any:
+        if before:
+            earlier = self._gateway(node, before, attempt)
+            return self._channel(earlier, (target.host, target.port), attempt)
+        connection = reach.connected(target.host, target.port, attempt)
+        reach.await_banner(connection, attempt)
+        return connection
+
+    def _channel(self, gateway: Gateway, address: tuple[str, int], attempt: Attempt) -> Any:
+        assert gateway.transport is not None
+        seconds = min(attempt.login_remaining(), attempt.limits.connect_seconds)
+        try:
+            channel = gateway.transport.open_channel("direct-tcpip", address, ("", 0), timeout=seconds)
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            raise _refusal(error, gateway.hops, address) from None
+        attempt.closing(channel.close)
+        return channel
+
+
+def _refusal(error: Exception, hops: str, address: tuple[str, int]) -> TransportError:
+    """What a jump host says of a node it cannot reach."""
+    said = str(error)
+    where = f"{address[0]} port {address[1]} from jump host {hops}: {said}"
+    words = {"refused": "refused", "No route": "no-route", "unreachable": "no-route", "timed out": "connect-timeout",
+             "Timeout": "connect-timeout", "not known": "name-resolution", "resolve": "name-resolution"}
+    kind = next((kind for word, kind in words.items() if word in said), "jump")
+    return TransportError(kind, f"{where}; try: ssh {hops} nc -vz {address[0]} {address[1]}")

@@ -1,0 +1,197 @@
+"""Transport ``ssh``: fabric holds the connection; the task runs on a raw channel, fed and drained at full speed."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import select
+from typing import Any
+
+import fabric
+import paramiko
+
+from fleetcheck.nodes import Node
+from fleetcheck.quoting import quoted
+from fleetcheck.transport import Task, TransportError, hostkeys, reach
+from fleetcheck.transport.attempt import Attempt
+from fleetcheck.transport.gateways import Gateways
+from fleetcheck.transport.hostkeys import KnownHosts
+from fleetcheck.transport.logins import LOG, Keys, Login, refused
+from fleetcheck.transport.sshconfig import Resolver, Target
+
+CHUNK_BYTES = 1 << 16
+STATUS_SECONDS = 2.0
+RSA = ("rsa-sha2-512", "rsa-sha2-256")
+
+
+class Ssh:
+    """Shared by all nodes: one fabric configuration, keys and known hosts read once, one connection per jump host."""
+
+    def __init__(self, resolver: Resolver, known: KnownHosts) -> None:
+        self.resolver = resolver
+        self.known = known
+        self.keys = Keys()
+        self.gateways = Gateways(self)
+        self.config = fabric.Config(lazy=True)  # reads no file of the user's
+        logging.getLogger(LOG).propagate = False
+        logging.getLogger(LOG).addHandler(logging.NullHandler())
+
+    def run(self, node: Node, task: Task, attempt: Attempt) -> int | None:
+        """As Transport.run."""
+        target = self.resolver.target(node.address, node.ssh)
+        channel = self._channel(self._sock(node, target, attempt), target, attempt)
+        return converse(channel, task, attempt)
+
+    def describe(self, node: Node) -> str:
+        """As Transport.describe."""
+        return f"ssh to {self.resolver.target(node.address, node.ssh)}"
+
+    def close(self) -> None:
+        """Close the connections to jump hosts."""
+        self.gateways.close()
+
+    def _sock(self, node: Node, target: Target, attempt: Attempt) -> Any:
+        if target.jump:
+            return self.gateways.through(node, target, attempt)
+        connection = reach.connected(target.host, target.port, attempt)
+        reach.await_banner(connection, attempt)
+        return connection
+
+    def _channel(self, sock: Any, target: Target, attempt: Attempt) -> paramiko.Channel:
+        transport = self.login(sock, target, attempt)
+        try:
+            channel = transport.open_session(timeout=attempt.login_remaining())
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            raise TransportError("disconnected", f"logged in, but no session was opened ({error}); "
+                                                 "look at the server's log (MaxSessions, limits, full disk)") from None
+        attempt.closing(channel.close)
+        return channel
+
+    def login(self, sock: Any, target: Target, attempt: Attempt) -> paramiko.Transport:
+        """A logged-in connection over an open socket. Raises TransportError."""
+        connection = fabric.Connection(
+            target.host, user=target.user, port=target.port, config=self.config, gateway=False, forward_agent=False)
+        attempt.closing(connection.client.close)
+        stored = self.known.keys(target.known_hosts, target.alias or target.host, target.port)
+        connection.client.set_missing_host_key_policy(Verified(target, stored))
+        connection.client.set_log_channel(LOG)
+        login = Login(target, self.keys)
+        seconds = attempt.login_remaining()
+        connection.connect_kwargs = {
+            "sock": sock, "timeout": seconds, "banner_timeout": seconds, "auth_timeout": seconds, "auth_strategy": login,
+            "transport_factory": functools.partial(_transport, seconds=seconds, types=hostkeys.types(stored))}
+        try:
+            connection.open()
+        except TransportError:
+            raise
+        except Exception as error:  # noqa: BLE001 - every way a login fails, judged by what the transport had reached
+            raise _failure(error, connection.client.get_transport(), login, attempt) from None
+        finally:
+            login.close()
+        return _authenticated(connection.client.get_transport(), login)
+
+
+def _transport(sock: Any, seconds: float, types: list[str], **options: Any) -> paramiko.Transport:
+    """A transport that asks the server first for the kinds of host key that can be verified."""
+    transport = paramiko.Transport(sock, **options)
+    transport.handshake_timeout = seconds
+    offered = transport.get_security_options()
+    wanted = [name for kind in types for name in (RSA if kind == "ssh-rsa" else (kind,)) if name in offered.key_types]
+    offered.key_types = [*wanted, *(name for name in offered.key_types if name not in wanted)]
+    return transport
+
+
+def _authenticated(transport: paramiko.Transport | None, login: Login) -> paramiko.Transport:
+    if transport is None or not transport.is_authenticated():
+        raise TransportError("authentication", f"{login.target.user}: the server wants more than a key (a second factor); "
+                                               "use an account for which a key is enough")
+    return transport
+
+
+def _failure(error: Exception, transport: paramiko.Transport | None, login: Login, attempt: Attempt) -> TransportError:
+    """What an exception of paramiko's means, by how far the connection had come."""
+    if isinstance(error, paramiko.AuthenticationException) and transport is not None and transport.is_active():
+        return refused(login, error)
+    if isinstance(error, paramiko.ssh_exception.IncompatiblePeer):
+        return TransportError("disconnected", f"no algorithm in common with the server ({error}); "
+                                              "set transport: openssh for this node")
+    spoken = transport.remote_version if transport is not None else ""
+    if login.tried:
+        return TransportError("authentication", f"the server closed the connection during the login as {login.target.user} "
+                                                f"(tried {'; '.join(login.tried)}); look at its log: too many keys offered, "
+                                                "a locked account, a home that hangs")
+    if spoken:
+        return TransportError("no-banner", f"the server said {quoted(spoken)} and then no key exchange was finished within "
+                                           f"{attempt.limits.login_seconds:g} s ({quoted(str(error))}); the host hangs or is "
+                                           "overloaded: look at its console")
+    reset = isinstance(error, (EOFError, ConnectionError)) or "reset" in str(error)
+    return TransportError("no-banner", f"no SSH banner ({quoted(str(error))}); look at sshd on its console", passing=reset)
+
+
+class Verified(paramiko.MissingHostKeyPolicy):
+    """Lets in a server whose key is stored, and no other; nothing is ever added."""
+
+    def __init__(self, target: Target, stored: list[hostkeys.HostKey]) -> None:
+        self.target = target
+        self.stored = stored
+
+    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+        """Judge the key the server showed; raises TransportError unless it is stored."""
+        judged = hostkeys.judge(self.stored, key.get_name(), key.get_base64())
+        if judged.verdict != "known":
+            raise TransportError(*refusal(judged, self.target, f"{key.get_name()} {fingerprint(key)}"))
+
+
+def fingerprint(key: paramiko.PKey) -> str:
+    """As ssh-keygen -l prints it."""
+    return str(key.fingerprint)
+
+
+def refusal(judged: hostkeys.Judged, target: Target, shown: str) -> tuple[str, str]:
+    """Kind and message of a host key that is not the stored one."""
+    file = target.known_hosts[0] if target.known_hosts else "~/.ssh/known_hosts"
+    name = hostkeys.name_of(target.alias or target.host, target.port)
+    if judged.verdict == "unknown":
+        return "host-key-unknown", (f"its host key is in none of {', '.join(map(str, target.known_hosts)) or 'no file'}; it shows {shown}. "
+                                    f"Compare that with the node's console, then: ssh-keyscan -p {target.port} {target.host} >> {file}")
+    if judged.verdict == "revoked":
+        return "host-key-changed", f"it shows {shown}, which {judged.stored} revokes; give the node a new host key"
+    return "host-key-changed", (f"its host key is not the stored one: {judged.stored} has another, it shows {shown}. Reinstalled, another machine at "
+                                f"this address, or an attack: find out, then: ssh-keygen -R '{name}' -f {judged.stored.file if judged.stored else file}")
+
+
+def converse(channel: paramiko.Channel, task: Task, attempt: Attempt) -> int | None:
+    """Run the task on an open channel; both outputs are drained at every turn."""
+    ready = select.poll()
+    ready.register(channel.fileno(), select.POLLIN)
+    try:
+        channel.exec_command(task.command)
+        with contextlib.suppress(OSError):  # it ended before reading everything: its output says why
+            channel.sendall(task.stdin)
+        while not _drained(channel, attempt) and attempt.remaining():
+            ready.poll(1000 * attempt.remaining())
+    except (paramiko.SSHException, EOFError, OSError) as error:
+        raise TransportError("disconnected", f"the connection broke ({quoted(str(error))})") from None
+    return None if attempt.intake.done else _status(channel, attempt)
+
+
+def _drained(channel: paramiko.Channel, attempt: Attempt) -> bool:
+    """Take what is there; True when the reply is complete or nothing more will come."""
+    intake = attempt.intake
+    ended = channel.eof_received or channel.closed
+    while not intake.done and channel.recv_ready():
+        intake.out(channel.recv(CHUNK_BYTES))
+    while channel.recv_stderr_ready():
+        intake.err(channel.recv_stderr(CHUNK_BYTES))
+        if intake.done:
+            break
+    return bool(intake.done or ended)
+
+
+def _status(channel: paramiko.Channel, attempt: Attempt) -> int | None:
+    """The exit status, which may come after the end of the output; None when the connection went without one."""
+    channel.status_event.wait(min(STATUS_SECONDS, attempt.remaining()))
+    if not channel.exit_status_ready() or channel.exit_status < 0:
+        return None
+    return channel.exit_status
