@@ -6,6 +6,16 @@ from fleetcheck.bound import Bound
 from fleetcheck.profile import Profile
 
 LIMITS = {
+    "idle_gpu_memory_bytes": Bound(high=1 << 30, unit="bytes", source="fault catalogue: more than 1 GiB held on an idle GPU", date="2026-11-30"),
+    "corrected_ecc_errors_per_second": Bound(high=1000, unit="errors/s", source="storms seen: 4,647 to 17,657 a second; idle: 0", date="2026-11-30"),
+    "sram_uncorrectable_errors": Bound(high=0, unit="errors", source="Azure/azurehpc-health-checks: any uncorrectable SRAM error", date="2026-11-30"),
+    "nvlink_errors_per_second": Bound(high=10, unit="errors/s", source="NVIDIA DCGM fails at 100 a second; a tenth of it", date="2026-11-30"),
+    "nvlink_symbol_ber_exponent": Bound(low=255, unit="", source="floor of the packed rate before Blackwell (Blackwell: 238)", date="2026-11-30"),
+    "pcie_replays_per_minute": Bound(high=31, unit="replays/min", source="NVIDIA DCGM: 1.92 a minute and lane at Gen5, 16 lanes", date="2026-11-30"),
+    "pcie_correctable_errors_per_second": Bound(high=10, unit="errors/s", source="site practice; unverified", date="2026-11-30"),
+    "celsius_above_node_median": Bound(high=14, unit="°C", source="healthy nodes stay below 10, faults exceed 15; unverified", date="2026-11-30"),
+    "power_cap_draw_fraction": Bound(low=0.75, unit="of the cap", source="fault seen: held at half the cap; unverified", date="2026-11-30"),
+    "power_draw_watts": Bound(low=20, high=1500, unit="W", source="NVIDIA/NVSentinel: 65 to 1500 W on GB200; smaller boards idle lower", date="2026-11-30"),
     "uptime_seconds": Bound(low=600, unit="s", source="facebookresearch/gcm check_node: up for less than 600 s", date="2026-11-30"),
     "stuck_process_seconds": Bound(high=300, unit="s", source="facebookresearch/gcm check_dstate: older than 300 s", date="2026-11-30"),
     "zombie_seconds": Bound(high=300, unit="s", source="facebookresearch/gcm check_zombie: older than 300 s", date="2026-11-30"),

@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fleetcheck.facts import driver, gpu, gpu_life, pci
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 
 Build = Callable[[Mapping[str, Any], Profile, Node], Any]
+
+
+PROBES: Mapping[str, float] = {"facts-fast": 60.0, "facts-slow": 180.0}
+"""Deadline of each probe in seconds, on the node; a healthy node needs a few."""
 
 
 @dataclass(frozen=True)
@@ -22,4 +27,9 @@ class Fact:
     probe: str = "facts-fast"
 
 
-FACTS: tuple[Fact, ...] = ()
+FACTS: tuple[Fact, ...] = (
+    Fact("driver", "gpu", driver.driver),
+    Fact("gpus", "gpu", gpu.gpus),
+    Fact("gpu_handles", "gpu", gpu_life.handles),
+    Fact("pci", "pci", pci.pci),
+)

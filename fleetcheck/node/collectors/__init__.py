@@ -7,9 +7,11 @@ from fleetcheck.node.collectors import (
     clock,
     cpu,
     filesystems,
+    gpu,
     kernel_log,
     memory,
     network,
+    pci,
     rdma,
     system,
 )
@@ -23,4 +25,6 @@ COLLECTORS = (
     ("network", network.collect, 15),
     ("rdma", rdma.collect, 15),
     ("time", clock.collect, 45),
+    ("gpu", gpu.collect, 40),  # a driver's first start with persistence off takes tens of seconds
+    ("pci", pci.collect, 15),
 )

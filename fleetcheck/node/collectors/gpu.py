@@ -72,7 +72,7 @@ def seconds_of(uptime: str) -> Any:
 def from_nvml(host: Host, note: Note) -> Leaves:
     """The whole conversation with NVML, in a process of its own."""
     nvml = Nvml("NVML", note)
-    driver = {"init_code": nvml.code(n.nvmlInit)}  # type: Leaves
+    driver: Leaves = {"init_code": nvml.code(n.nvmlInit)}
     driver.update(
         version=nvml.ask(n.nvmlSystemGetDriverVersion),
         nvml_version=nvml.ask(n.nvmlSystemGetNVMLVersion),
@@ -98,7 +98,7 @@ def opened(index: int, note: Note) -> Device:
 def gpus(devices: List[Device], host: Host) -> List[Leaves]:
     """All GPUs' answers, sampled together so that the second of waiting is paid once."""
     answering = [device for device in devices if device.handle is not None]
-    found = {}  # type: Dict[int, Leaves]
+    found: Dict[int, Leaves] = {}
     for device in devices:
         found[device.number] = {"index": device.number, "handle_code": device.code}
     rounds = [sample(answering, 0)]
@@ -139,7 +139,8 @@ def described(device: Device, others: List[Device], host: Host) -> Leaves:
 
 def sample(devices: List[Device], due: float) -> Dict[int, Leaves]:
     """One round over all GPUs, not before its time."""
-    time.sleep(max(0.0, due - time.monotonic()))
+    if devices:
+        time.sleep(max(0.0, due - time.monotonic()))
     return {device.number: one_sample(device) for device in devices}
 
 

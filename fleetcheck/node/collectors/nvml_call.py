@@ -47,7 +47,7 @@ class Nvml:
     def __init__(self, label: str, note: Callable[[str], None]) -> None:
         self.label = label
         self.made = 0
-        self.bad = {code: [] for code in BAD_CODES}  # type: Dict[str, List[str]]
+        self.bad: Dict[str, List[str]] = {code: [] for code in BAD_CODES}
         self.note = note
         self._names = code_names()
 

@@ -19,7 +19,7 @@ PAST_THE_LAST = 2  # links not supported in a row that end the scan: the binding
 
 def states(nvml: Nvml, handle: Any) -> List[Any]:
     """State of each link (0 down, 1 up, 2 asleep); the links past the last one are left out, but for the first."""
-    found = []  # type: List[Any]
+    found: List[Any] = []
     for link in range(n.NVML_NVLINK_MAX_LINKS):
         found.append(nvml.ask(n.nvmlDeviceGetNvLinkState, handle, link))
         if ends(found):
@@ -69,7 +69,7 @@ def per_link_fields(nvml: Nvml, handle: Any, link: int) -> Leaves:
 
 def errors(nvml: Nvml, handle: Any) -> Leaves:
     """Error counters by kind, a list over links each: lifetime totals, of which only growth tells anything."""
-    found = {name: [] for name in COUNTERS}  # type: Dict[str, List[Any]]
+    found: Dict[str, List[Any]] = {name: [] for name in COUNTERS}
     for link in range(n.NVML_NVLINK_MAX_LINKS):
         for name, counter in COUNTERS.items():
             found[name].append(nvml.ask(n.nvmlDeviceGetNvLinkErrorCounter, handle, link, counter))

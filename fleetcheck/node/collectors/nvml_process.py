@@ -1,7 +1,7 @@
 """Who computes on a GPU: pids from NVML, owners from /proc; never arguments or environments (node side)."""
 
 import re
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import pynvml as n
 
@@ -13,7 +13,7 @@ JOB = re.compile(r"job_(\d+)|pod([0-9a-f]{8}[-_][0-9a-f-_]{27})|/(?:pbs_jobs.*|p
 
 def processes(nvml: Nvml, handle: Any, host: Host) -> Any:
     """Compute and graphics processes of one GPU, each with its owner."""
-    listed = []
+    listed: List[Any] = []
     for kind, function, older in (
             ("compute", n.nvmlDeviceGetComputeRunningProcesses_v3, n.nvmlDeviceGetComputeRunningProcesses_v2),
             ("graphics", n.nvmlDeviceGetGraphicsRunningProcesses_v3, n.nvmlDeviceGetGraphicsRunningProcesses_v2)):

@@ -1,4 +1,4 @@
-"""Runs a call in a child process and watches its progress: a hung driver is found, named and left behind (node side)."""
+"""Runs a call in a child process and watches its progress: a hung driver is found, named, left behind (node side)."""
 
 import json
 import os

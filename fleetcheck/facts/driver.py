@@ -1,0 +1,80 @@
+"""Views of the driver, and of what NVML's calls say about each GPU's life. Runs on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fleetcheck.absent import Absent
+from fleetcheck.facts.section import Section
+from fleetcheck.inventory import Node
+from fleetcheck.profile import Profile
+from fleetcheck.view import Reading
+
+BOOT_GRACE_SECONDS = 600.0
+"""Links and fabric train for minutes after a boot: a planned reboot once drained 214 of 288 healthy nodes."""
+UNTOLD = ("NO_PERMISSION", "NO_DATA", "NOT_READY")
+
+
+class Driver(Section):
+    """The driver and its library, as NVML, /proc, /sys and /dev show them."""
+
+    init_code = Reading(str)
+    version = Reading(str)
+    cuda_version = Reading(str)
+    device_count = Reading(int)
+    module_version = Reading(str)
+    device_nodes = Reading(int)
+    in_container = Reading(bool)
+    uptime_seconds = Reading(float)
+    hung_call = Reading(str)
+
+    @property
+    def is_loaded(self) -> Any:
+        """False when NVML says that no driver is loaded; Absent when it could not tell."""
+        return self._unless("DRIVER_NOT_LOADED", ("LIBRARY_NOT_FOUND",))
+
+    @property
+    def library_is_found(self) -> Any:
+        """False when there is no libnvidia-ml.so.1."""
+        return self._unless("LIBRARY_NOT_FOUND", ())
+
+    @property
+    def library_matches(self) -> Any:
+        """False when the library's version is not the loaded kernel module's."""
+        return self._unless("LIB_RM_VERSION_MISMATCH", ("LIBRARY_NOT_FOUND", "DRIVER_NOT_LOADED"))
+
+    @property
+    def answers(self) -> Any:
+        """False when NVML fails to start for a reason that is neither the driver's nor the library's absence."""
+        code = self.init_code
+        if code in UNTOLD or (code == "UNKNOWN" and self.in_container):
+            return Absent(f"NVML returned {code} at its start: ask as root, on the host")
+        return code in ("SUCCESS", "LIBRARY_NOT_FOUND", "DRIVER_NOT_LOADED", "LIB_RM_VERSION_MISMATCH")
+
+    @property
+    def still_booting(self) -> Any:
+        """Whether links may still be training."""
+        uptime = self.uptime_seconds
+        return uptime if isinstance(uptime, Absent) else self.derived("still_booting", uptime < BOOT_GRACE_SECONDS)
+
+    def _unless(self, code: str, untold: tuple[str, ...]) -> Any:
+        """False on the code, True on SUCCESS or another known failure, Absent where that failure hides the answer."""
+        found = self.init_code
+        if isinstance(found, Absent):
+            return found
+        if found in UNTOLD or found in untold or found == "UNKNOWN":
+            return Absent(f"NVML returned {found} at its start")
+        return found != code
+
+
+def driver(answer: Mapping[str, Any], profile: Profile, node: Node) -> Driver:
+    """The driver of one node."""
+    return Driver(answer.get("driver"), "driver")
+
+
+def branch_of(answer: Mapping[str, Any]) -> int | None:
+    """The branch in a driver's version, 570 of ``570.133.20``; None when it is not known."""
+    version = (answer.get("driver") or {}).get("version")
+    head = version.partition(".")[0] if isinstance(version, str) else ""
+    return int(head) if head.isdigit() else None

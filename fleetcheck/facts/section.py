@@ -1,0 +1,63 @@
+"""A part of a view whose readings may be codes, lists over samples, or values computed from them. Runs on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from fleetcheck import recording
+from fleetcheck.absent import Absent
+from fleetcheck.recording import Read
+from fleetcheck.view import View
+
+T = TypeVar("T")
+
+UNSUPPORTED = frozenset({
+    "NOT_SUPPORTED", "FUNCTION_NOT_FOUND", "ARGUMENT_VERSION_MISMATCH", "DEPRECATED", "VGPU_ECC_NOT_SUPPORTED", "NO_DATA",
+})
+"""NVML codes that say a value is not there to be had: unknown, never a fault by itself."""
+ENABLED: Mapping[int, str] = {0: "disabled", 1: "enabled"}
+"""nvmlEnableState_t."""
+
+
+class Section(View):
+    """A View with the readings NVML and sysfs need."""
+
+    __slots__ = ()
+
+    def code(self, key: str) -> str:
+        """How the reading of a value ended: SUCCESS, or the reason it is absent; the reason itself is the value here."""
+        value = self.raw.get(key) if isinstance(self.raw, Mapping) else None
+        if isinstance(value, Mapping) and set(value) == {"absent"}:
+            return self.derived(key, str(value["absent"]))
+        found = self.get(key, object)
+        return found if isinstance(found, Absent) else "SUCCESS"  # type: ignore[return-value]  # an Absent refuses every use
+
+    def derived(self, name: str, value: T) -> T:
+        """Note a value computed from readings under its own name, so that records and messages show it."""
+        running = recording.current()
+        if running is not None:
+            running.reads.append(Read(f"{self.where}.{name}", value, self.part))
+        return value
+
+    def word(self, key: str, words: Mapping[int, str]) -> Any:
+        """A number of an enumeration as its word; an unknown number is ``mode 7``."""
+        number = self.get(key, int)
+        return number if isinstance(number, Absent) else self.derived(f"{key}_mode", words.get(number, f"mode {number}"))
+
+    def numbers(self, key: str, count: int = 0) -> Any:
+        """A list of numbers; Absent when one is missing or there are fewer than count."""
+        values = self.get(key, list)
+        return values if isinstance(values, Absent) else numbers_of(values, f"{self.label}: {self.where}.{key}", count)
+
+
+def numbers_of(values: object, name: str, count: int = 0) -> Any:
+    """A list whose elements are all numbers, or Absent with the first reason found."""
+    if not isinstance(values, list):
+        return Absent(f"{name} is {values!r:.40}, not a list")
+    for value in values:
+        if isinstance(value, Mapping) and set(value) == {"absent"}:
+            return Absent(f"{name}: {value['absent']}")
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return Absent(f"{name} holds {value!r:.40}, not a number")
+    return values if len(values) >= count else Absent(f"{name} has {len(values)} of {count} values")
