@@ -10,6 +10,7 @@ from typing import Any
 from fleetcheck.common_cause import Common, check_findings, common_checks, login_findings, several_findings
 from fleetcheck.inventory import Node, fold
 from fleetcheck.observed import Observed, coverage, observe
+from fleetcheck.profile import Profile
 from fleetcheck.reconcile import Reconciliation, item, reconcile
 from fleetcheck.records import ISOLATING, OUTCOMES, Failure, Planned, Result
 from fleetcheck.verdict_rules import WHICH, Terms, obstacles, rule, worst_first
@@ -68,6 +69,11 @@ def judge(
         "repeated": list(book.repeated), "unplanned": list(book.unplanned),
         "counts": _counts(verdicts, planned, results),
     }
+
+
+def demanded(profiles: Mapping[str, Profile], tier: str) -> dict[str, Sequence[str]]:
+    """By profile, the checks a tier names as required; what ``judge`` takes as ``required``."""
+    return {name: profile.required.get(tier, ()) for name, profile in profiles.items()}
 
 
 def _partial(info: RunInfo, planned: Sequence[Planned], book: Reconciliation) -> str:

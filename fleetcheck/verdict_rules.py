@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from fleetcheck.observed import Observed, coverage
 from fleetcheck.records import ACTIONS, SEVERITIES, TIERS, Result
 
-STRICT_TIERS = frozenset({"acceptance"})
-"""Tiers in which a recorded warning, too, keeps a node from being certified."""
-
 WHICH = {
     "refused": "powered off or network", "no-route": "powered off or network",
     "connect-timeout": "powered off or network", "no-banner": "host hung",
@@ -84,7 +81,7 @@ def unmeasured(node: Observed) -> Ruling | None:
     if node.failure:
         return Ruling("unknown", _cure(node.failure.kind), node.failure.message)
     reason = next((each.message for each in node.results if each.outcome == "error"), "")
-    return Ruling("unknown", "observe" if reason else "none", reason or _nothing(node))
+    return Ruling("unknown", "none", reason or _nothing(node))
 
 
 def healthy(node: Observed) -> Ruling | None:
@@ -109,7 +106,7 @@ def _worst(node: Observed, severity: str, verdict: str) -> Ruling | None:
 
 
 def _cure(kind: str) -> str:
-    return "fix-config" if kind in CONFIGURED_WRONGLY else "observe"
+    return "fix-config" if kind in CONFIGURED_WRONGLY else "none"
 
 
 def _nothing(node: Observed) -> str:
@@ -121,7 +118,8 @@ def _nothing(node: Observed) -> str:
 def obstacles(node: Observed, ruling: Ruling, terms: Terms) -> list[str]:
     """Why a node is not certified, gravest first; empty: it is.
 
-    Recorded warnings do not stand in the way, unless the tier is strict or names that very check as required.
+    A certificate says that every required check was measured and passed, so a recorded warning withholds it though the
+    verdict stays healthy; a tier that should not ask for a check leaves it out of its required ones.
     """
     if ruling.verdict != "healthy":
         return [ruling.reason or f"verdict {ruling.verdict}"]
@@ -133,9 +131,8 @@ def _common_cause(node: Observed, terms: Terms) -> Sequence[str]:
 
 
 def _warnings(node: Observed, terms: Terms) -> Sequence[str]:
-    strict = terms.tier in STRICT_TIERS
-    return [f"{each.check} failed" for each in node.findings()
-            if each.severity == "warn" and (strict or each.check in terms.required)]
+    failed = dict.fromkeys(each.check for each in node.findings())
+    return [f"{check} failed" for check in failed if not terms.required or check in terms.required]
 
 
 def _gaps(node: Observed, terms: Terms) -> Sequence[str]:

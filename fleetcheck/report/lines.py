@@ -15,8 +15,8 @@ NAMED = 4
 class Line:
     """One line of the page.
 
-    indent: in steps of four columns. style: rich's name of a style, for terminals only. whole: never broken by us, so that
-    a command can be copied.
+    indent: in steps of four columns. style: rich's name of a style, for terminals only. whole: never broken by us, so
+    that a command can be copied.
     """
 
     text: str

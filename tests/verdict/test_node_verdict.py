@@ -17,13 +17,13 @@ RULES = [
     ([PASSED, PASSED], "healthy", True, "none", (2, 2)),
     ([PASSED, SKIPPED], "healthy", True, "none", (1, 1)),
     ([PASSED, ERROR], "healthy", False, "none", (2, 1)),
-    ([PASSED, WARN], "healthy", True, "observe", (2, 2)),
+    ([PASSED, WARN], "healthy", False, "observe", (2, 2)),
     ([PASSED, DEGRADED], "degraded", False, "replace", (2, 2)),
     ([WARN, DEGRADED, FATAL], "failed", False, "reboot", (3, 3)),
     ([FATAL, ERROR], "failed", False, "reboot", (2, 1)),
     ([FATAL, {**FATAL, "action": "replace"}], "failed", False, "replace", (2, 2)),
     ([FATAL, {**DEGRADED, "action": "replace"}], "failed", False, "reboot", (2, 2)),
-    ([ERROR, ERROR], "unknown", False, "observe", (2, 0)),
+    ([ERROR, ERROR], "unknown", False, "none", (2, 0)),
     ([SKIPPED], "unknown", False, "none", (0, 0)),
 ]
 
@@ -36,11 +36,11 @@ def test_the_worst_measured_finding_decides(made, outcomes, verdict, certified, 
     assert dict(zip(("planned", "measured"), coverage, strict=True)) == said["coverage"]
 
 
-def test_a_warning_named_by_the_tier_or_in_a_strict_tier_withholds_the_certificate(made):
+def test_a_warning_withholds_the_certificate_unless_the_tier_does_not_ask_for_that_check(made):
     results = [made.result("n1", "test_a"), made.result("n1", "test_b", **WARN)]
-    assert made.judged(results)["nodes"]["n1"]["certified"]
+    assert not made.judged(results)["nodes"]["n1"]["certified"]
     assert not made.judged(results, required={"h100": ["test_b"]})["nodes"]["n1"]["certified"]
-    assert not made.judged(results, run=made.info(tier="acceptance"))["nodes"]["n1"]["certified"]
+    assert made.judged(results, required={"h100": ["test_a"]})["nodes"]["n1"]["certified"]
 
 
 def test_only_required_checks_must_be_measured_when_the_tier_names_them(made):

@@ -1,0 +1,91 @@
+"""The ``fleetcheck`` command: a run after pytest has ended, and the simulated fleet. Runs on the controller."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fleetcheck import __version__, exitcode, rejudge, sandbox
+from fleetcheck.inventory import InventoryError, load
+from fleetcheck.report import terminal
+from fleetcheck.run import Run, RunError, find
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
+                  help="What is done with a run after pytest checks/ --inventory X has ended.")
+
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="a run's id, its path, or latest")]
+Reports = Annotated[Path, typer.Option("--reports", metavar="DIR", help="where runs are kept")]
+SandboxFile = Annotated[Path, typer.Argument(metavar="INVENTORY", help="one with a sandbox: section")]
+All = Annotated[bool, typer.Option("--all", help="leave nothing out for length")]
+
+
+class Done(SystemExit):
+    """The end of a command with a code of our own, told apart from typer's 2 for usage."""
+
+
+@app.command()
+def judge(run: RunName, reports: Reports = Path("reports"), everything: All = False) -> None:
+    """Judge a run again from its plan, evidence and results; the exit code is that of the run."""
+    chosen = find(reports, run)
+    verdicts = rejudge.judge_again(chosen)
+    _show(chosen, everything)
+    raise Done(exitcode.exit_code(verdicts, chosen.judged()))
+
+
+@app.command()
+def report(run: RunName, reports: Reports = Path("reports"), everything: All = False) -> None:
+    """Write a judged run's JUnit files again and print its page."""
+    _show(find(reports, run), everything)
+
+
+@app.command("sandbox")
+def simulate(inventory: SandboxFile) -> None:
+    """Keep a simulated fleet running until Ctrl-C, to look around in it with ssh."""
+    loaded = load(inventory)
+    if not loaded.sandbox:
+        raise sandbox.SandboxError(f"{inventory}: no sandbox: section; docs/sandbox.md shows one")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with sandbox.start(loaded) as running:
+        config = running.directory / "ssh_config"
+        typer.echo(f"{len(running.inventory.nodes)} nodes; Ctrl-C ends them")
+        for node in running.inventory.nodes:
+            typer.echo(f"  ssh -F {config} {node.name}")
+        _until_interrupted()
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(f"fleetcheck {__version__}")
+
+
+def _show(run: Run, everything: bool) -> None:
+    terminal.show(rejudge.report_again(run, everything), sys.stdout)
+
+
+def _until_interrupted() -> None:
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        typer.echo("ended")
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one line and exit code 4, as in a fleet run."""
+    try:
+        app()
+    except Done:
+        raise
+    except SystemExit as end:
+        raise SystemExit(exitcode.USAGE if end.code == 2 else end.code) from None
+    except (InventoryError, RunError, sandbox.SandboxError) as mistake:
+        sys.stderr.write(f"fleetcheck: {mistake}\n")
+        raise SystemExit(exitcode.USAGE) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Judging and reporting a run again from the files it left, without contacting anybody. Runs on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fleetcheck import __version__
+from fleetcheck import inventory as inventories
+from fleetcheck.inventory import Inventory, Node
+from fleetcheck.records import Evidence, Failure
+from fleetcheck.report import junit, terminal
+from fleetcheck.report.lines import Line
+from fleetcheck.run import Run, RunError, as_json, write_atomically
+from fleetcheck.verdict import RunInfo, demanded, judge
+
+
+def judge_again(run: Run) -> dict[str, Any]:
+    """Write verdicts.json anew from plan, evidence and results; its content. A run that never ended was interrupted."""
+    told, kept = run.facts, run.inventory()
+    if not told:
+        raise RunError(f"{run.about}: missing, so nobody knows what this run was asked; start a new one")
+    info = RunInfo(
+        run=run.id, fleet=kept.fleet, tier=told.get("tier", ""), started=told.get("started", ""),
+        narrowed=told.get("narrowed", ""), interrupted=told.get("interrupted", "ended" not in told),
+        replay_of=told.get("replay_of", ""),
+    )
+    with _readable(run):
+        planned, results, silent = list(run.planned()), list(run.judged()), failures(run.gathered())
+    verdicts = judge(info, selected(run, kept), planned, results, silent, required=demanded(kept.profiles, info.tier))
+    save(run.verdicts, as_json(verdicts))
+    return verdicts
+
+
+@contextmanager
+def _readable(run: Run) -> Iterator[None]:
+    """Records of another shape than ours are the user's to know about, not a crash."""
+    try:
+        yield
+    except (TypeError, KeyError, AttributeError) as error:
+        raise RunError(f"{run.path}: a line there is no record of fleetcheck {__version__} ({error}); "
+                       "was it written by another version?") from error
+
+
+def save(path: Path, text: str) -> None:
+    """Write a file of the run whole or not at all. Raises RunError when the disk refuses."""
+    try:
+        write_atomically(path, text)
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}; free some space and try again") from error
+
+
+def report_again(run: Run, everything: bool = False) -> list[Line]:
+    """Write the JUnit files anew and make the page of a judged run."""
+    with _readable(run):
+        verdicts, results, nodes = run.conclusions(), list(run.judged()), selected(run, run.inventory())
+    junit.write(run.path, verdicts, results, nodes)
+    return terminal.page(verdicts, results, nodes, near(run.path), str(near(_origin(run))), everything)
+
+
+def selected(run: Run, kept: Inventory) -> tuple[Node, ...]:
+    """The nodes the run was asked for, those out of service too."""
+    return inventories.select(kept, run.facts.get("nodes", ""), run.facts.get("group", ""))
+
+
+def failures(evidence: Iterable[Evidence]) -> dict[str, Failure]:
+    """By node, why a probe of it brought no answer; the fast facts' reason before any other, the last try only."""
+    last: dict[str, dict[str, Failure | None]] = {}
+    for each in evidence:
+        last.setdefault(each.node, {})[each.probe] = each.failure
+    return {node: failure for node, probes in last.items() if (failure := _decisive(probes))}
+
+
+def _decisive(probes: Mapping[str, Failure | None]) -> Failure | None:
+    return probes.get("facts-fast") or next((failure for failure in probes.values() if failure), None)
+
+
+def _origin(run: Run) -> Path:
+    """Where the inventory came from; the copy in the run when that place is gone."""
+    path = Path(run.facts.get("inventory_path", ""))
+    return path if path.is_file() else run.path / "inventory" / str(run.facts.get("inventory", ""))
+
+
+def near(path: Path) -> Path:
+    """The path as typed from here."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
