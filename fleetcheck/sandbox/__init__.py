@@ -14,9 +14,10 @@ __all__ = ["SandboxError", "start"]
 
 
 def start(inventory: Inventory) -> Sandbox:
-    """Simulate every node of an inventory with a ``sandbox:`` section: a context manager with ``.inventory`` and ``.stop()``.
+    """Simulate every node of an inventory with a ``sandbox:`` section.
 
-    Raises SandboxError, one line with file and line where the description is at fault.
+    Returns a context manager with ``.inventory`` (every node's address, port and keys filled in) and ``.stop()``.
+    Raises SandboxError, one line, with file and line where the description is at fault.
     """
     # Imported late: the server process loads this package too, and needs nothing of it.
     from fleetcheck.sandbox import fleet

@@ -15,12 +15,14 @@ Programs = dict[str, list[tuple[tuple[str, ...], Answer]]]
 """Program → entries: the words that must be among a call's arguments, and the answer."""
 MOST_BASE_WORDS = 32
 NO_BOOT = 'Data from the specified boot (-1) is not available: No such boot ID in journal\n'
-JOURNAL_STAMPS = {"short": "%b %d %H:%M:%S", "short-iso": "%Y-%m-%dT%H:%M:%S+00:00", "short-precise": "%b %d %H:%M:%S.%f"}
+JOURNAL_STAMPS = {
+    "short": "%b %d %H:%M:%S", "short-iso": "%Y-%m-%dT%H:%M:%S+00:00", "short-precise": "%b %d %H:%M:%S.%f",
+}
 
 
 def programs(base: Mapping[str, Answer], described: Mapping[str, Answer | None]) -> Programs:
-    """Program → its entries. What is described wins over the base machine, whose words nobody writing a description knows:
-    a bare name replaces all the program's answers, one with words is asked before them, None takes answers away."""
+    """Program → its entries. What is described wins over the base machine, whose words no description can know: a bare
+    name replaces all the program's answers, one with words is asked before them, None takes answers away."""
     overrides = {tuple(shlex.split(command_name(name))): answer for name, answer in described.items()}
     replaced = {words[0] for words in overrides if len(words) == 1}
     found: dict[str, list[tuple[tuple[str, ...], Answer]]] = {}
@@ -34,7 +36,7 @@ def programs(base: Mapping[str, Answer], described: Mapping[str, Answer | None])
 
 
 def _weighty(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Words that outnumber those of any base entry: among the entries that fit a call the one with most words answers."""
+    """Words that outnumber those of any base entry: of the entries that fit a call the one with most words answers."""
     return words + words[:1] * MOST_BASE_WORDS
 
 
@@ -62,7 +64,8 @@ def _journalctl(boots: Sequence[Boot], hostname: str) -> dict[str, Answer]:
     formats: Mapping[str, str | None] = _formats(earlier, hostname) if earlier else dict.fromkeys(_spellings(""), None)
     for spelling in ("-b -1", "-b-1", "--boot=-1"):
         for words, previous in formats.items():
-            answers[f"journalctl {spelling} {words}"] = {"stderr": NO_BOOT, "exit": 1} if previous is None else {"stdout": previous}
+            told: Answer = {"stderr": NO_BOOT, "exit": 1} if previous is None else {"stdout": previous}
+            answers[f"journalctl {spelling} {words}"] = told
     return answers
 
 

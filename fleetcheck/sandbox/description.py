@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from fleetcheck.sandbox.nvml_rules import NvmlRule
 from fleetcheck.sandbox.values import AbsolutePath, CommandName, Content, Filesystem, Text
 
 ANSWERS = ("value", "return", "hang", "absent", "missing")
@@ -49,8 +50,12 @@ class NvmlOverride(Entry):
         if not self.missing and not self.call:
             raise ValueError("expected call: a function of nvml.h, or '*' for every call")
         if self.absent and self.call == "*":
-            raise ValueError("absent: true needs the name of one function; without a library: files: {/…/libnvidia-ml.so.1: null}")
+            raise ValueError("absent: true needs one function; no library at all: files: {/…/libnvidia-ml.so.1: null}")
         return self
+
+    def rule(self) -> NvmlRule:
+        """As a rule of the simulated library."""
+        return NvmlRule(self.call, self.gpu, dict(self.args), self.value, self.returns, self.hang)
 
 
 class CommandAnswer(Entry):
@@ -79,7 +84,7 @@ class Overrides(Entry):
             kmsg=self.kmsg + later.kmsg,
             previous_boot=self.previous_boot + later.previous_boot,
             files=_over(self.files, later.files),
-            statvfs={**self.statvfs, **{mount: filesystem(self.statvfs.get(mount), value) for mount, value in later.statvfs.items()}},
+            statvfs=filesystems(self.statvfs, later.statvfs),
             commands=_over(self.commands, later.commands),
         )
 
@@ -99,7 +104,7 @@ class FaultDescription(Overrides):
 
 
 class SandboxDescription(Entry):
-    """The ``sandbox:`` section of an inventory. profile: the hardware of every node; none means each node's own profile."""
+    """The ``sandbox:`` section of an inventory. profile: the hardware of every node; none: each node's own profile."""
 
     profile: str = ""
     nodes: Mapping[str, NodeDescription | None] = Field(default_factory=dict)
@@ -108,6 +113,11 @@ class SandboxDescription(Entry):
 def _over(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """Later keys win and count as said later, also in order."""
     return {**{key: value for key, value in earlier.items() if key not in later}, **later}
+
+
+def filesystems(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """What statvfs tells of every mount, the later word on each laid over the earlier."""
+    return {**earlier, **{mount: filesystem(earlier.get(mount), of) for mount, of in later.items()}}
 
 
 def filesystem(earlier: Mapping[str, Any] | None, later: Mapping[str, Any]) -> Mapping[str, Any]:

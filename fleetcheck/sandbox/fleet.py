@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import getpass
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -20,6 +21,10 @@ from fleetcheck.sandbox.plan import Planned, plan
 from fleetcheck.sandbox.process import Server, launch
 from fleetcheck.sandbox.realise import realise
 from fleetcheck.sandbox.simulated import simulated
+from fleetcheck.sandbox.store import Store
+
+ROOM_BYTES = 1 << 30
+
 
 @dataclass(frozen=True)
 class Sandbox:
@@ -34,16 +39,20 @@ class Sandbox:
         self.server.stop()
 
     def __enter__(self) -> Sandbox:
+        """As it is: it already runs."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop, whatever happened."""
         self.stop()
 
 
 def start(inventory: Inventory) -> Sandbox:
     """Simulate every node of the inventory; raises SandboxError with file and line, or naming what is missing."""
     planned = plan(inventory)
-    directory = Path(tempfile.mkdtemp(prefix="fleetcheck-sandbox-"))
+    directory = Path(tempfile.mkdtemp(prefix="fleetcheck-sandbox-", dir=_memory()))
     try:
         endpoints = realise_all(planned, directory)
         (directory / PLAN).write_text(json.dumps([dataclasses.asdict(endpoint) for endpoint in endpoints]))
@@ -56,9 +65,19 @@ def start(inventory: Inventory) -> Sandbox:
     return Sandbox(dataclasses.replace(inventory, nodes=nodes), directory, server)
 
 
+def _memory() -> str | None:
+    """/dev/shm, unless programs cannot be run from it or $TMPDIR asks for another place: small files cost little."""
+    try:
+        status = os.statvfs("/dev/shm")
+    except OSError:
+        return None
+    roomy = status.f_bavail * status.f_frsize > ROOM_BYTES and os.access("/dev/shm", os.W_OK)
+    return "/dev/shm" if roomy and not status.f_flag & os.ST_NOEXEC and not os.environ.get("TMPDIR") else None
+
+
 def realise_all(planned: Sequence[Planned], directory: Path) -> list[Endpoint]:
     """Every node on disk; one that nobody can reach needs nothing there."""
-    now = time.time()
+    now, store = time.time(), Store(directory)
     endpoints = []
     for one in planned:
         folder = directory / one.node.name
@@ -66,7 +85,7 @@ def realise_all(planned: Sequence[Planned], directory: Path) -> list[Endpoint]:
             endpoints.append(Endpoint(one.node.name, str(directory), {}, one.unreachable))
             continue
         try:
-            layout = realise(simulated(one, now), folder, now)
+            layout = realise(simulated(one, now), folder, now, store)
         except SandboxError as problem:
             raise SandboxError(f"{one.where}: {one.node.name}: {problem}") from problem
         endpoints.append(Endpoint(one.node.name, str(layout.home), layout.environment()))
@@ -85,8 +104,11 @@ def reachable(node: Node, server: Server) -> Node:
 
 def ssh_config(server: Server) -> str:
     """For ``ssh -F``: every node by its name; nothing of the user's own configuration applies."""
-    hosts = "".join(f"Host {name}\n    HostName {address}\n    Port {port}\n" for name, (address, port) in server.addresses.items())
+    hosts = "".join(
+        f"Host {name}\n    HostName {address}\n    Port {port}\n" for name, (address, port) in server.addresses.items()
+    )
     return (
-        f"{hosts}Host *\n    User {getpass.getuser()}\n    IdentityFile {server.directory / IDENTITY}\n    IdentitiesOnly yes\n"
-        f"    UserKnownHostsFile {server.directory / KNOWN_HOSTS}\n    StrictHostKeyChecking yes\n"
+        f"{hosts}Host *\n    User {getpass.getuser()}\n    IdentityFile {server.directory / IDENTITY}\n"
+        f"    IdentitiesOnly yes\n    UserKnownHostsFile {server.directory / KNOWN_HOSTS}\n"
+        "    StrictHostKeyChecking yes\n"
     )

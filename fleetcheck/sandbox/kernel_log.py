@@ -34,7 +34,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Boot:
-    """One boot of a node. started: seconds since the epoch when its clock read zero; index: 0 this one, -1 the one before."""
+    """One boot of a node. started: its clock's zero, in seconds since 1970; index: 0, or -1 for the one before."""
 
     index: int
     boot_id: str
@@ -88,7 +88,8 @@ def kmsg(log: Iterable[Record]) -> str:
 
 def _escaped(text: str) -> str:
     return "".join(
-        chr(byte) if 32 <= byte < 127 and byte != 92 else f"\\x{byte:02x}" for byte in text.encode("utf-8", "surrogateescape")
+        chr(byte) if 32 <= byte < 127 and byte != 92 else f"\\x{byte:02x}"
+        for byte in text.encode("utf-8", "surrogateescape")
     )
 
 

@@ -1,4 +1,4 @@
-"""Processes that a simulated node started and left behind: adopted by the sandbox server, reaped, ended with it (Linux)."""
+"""Processes that a simulated node left behind: adopted by the sandbox server, reaped, ended with it (Linux)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt() -> None:
-    """Have orphaned descendants become children of this process (prctl(2), PR_SET_CHILD_SUBREAPER); a no-op elsewhere."""
+    """Have orphaned descendants become children of this process (PR_SET_CHILD_SUBREAPER of prctl(2))."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

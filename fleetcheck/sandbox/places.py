@@ -1,4 +1,4 @@
-"""Words that stand for a place on the node, so that one override fits every profile: ``{gpu3.pci}``, ``{link0}``. Pure."""
+"""Words for a place on the node, so that one override fits every profile: ``{gpu3.pci}``, ``{link0}``. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACE = re.compile(r"\{(gpu\d+\.(?:pci|bus_id|uuid|serial)|link\d+|hca\d+)\}")
 
 def places(profile: Profile, slots: Sequence[GpuSlot]) -> dict[str, str]:
     """Word → what it stands for on this node. pci is the form of the driver's messages, without the function."""
-    words = {}
+    words: dict[str, str] = {}
     for slot in slots:
         words |= {f"gpu{slot.index}.{name}": getattr(slot, name) for name in ("bus_id", "uuid", "serial")}
         words[f"gpu{slot.index}.pci"] = slot.bus_id.partition(".")[0]
@@ -29,35 +29,33 @@ def filled(overrides: Overrides, profile: Profile, slots: Sequence[GpuSlot]) -> 
     """The overrides with every such word replaced; raises SandboxError where the node has no such place."""
     words = places(profile, slots)
     return overrides.model_copy(update={
-        "kmsg": _texts(overrides.kmsg, words, profile), "previous_boot": _texts(overrides.previous_boot, words, profile),
-        "files": _deep(overrides.files, words, profile),
-        "commands": {_text(name, words, profile): _answer(answer, words, profile) for name, answer in overrides.commands.items()},
+        "kmsg": _deep(overrides.kmsg, words),
+        "previous_boot": _deep(overrides.previous_boot, words),
+        "files": _deep(overrides.files, words),
+        "commands": {_text(name, words): _answer(answer, words) for name, answer in overrides.commands.items()},
     })
 
 
-def _texts(lines: Sequence[str], words: Mapping[str, str], profile: Profile) -> tuple[str, ...]:
-    return tuple(_text(line, words, profile) for line in lines)
-
-
-def _text(text: str, words: Mapping[str, str], profile: Profile) -> str:
+def _text(text: str, words: Mapping[str, str]) -> str:
     if "{" not in text:
         return text
     for word in PLACE.findall(text):
         if word not in words:
-            raise SandboxError(f"{{{word}}}: a node of profile {profile.name} has none; expected one of {', '.join(words) or 'none'}")
+            raise SandboxError(f"{{{word}}}: this node has none; it has {', '.join(words) or 'no such part'}")
     return PLACE.sub(lambda found: words[found[1]], text)
 
 
-def _deep(value: Any, words: Mapping[str, str], profile: Profile) -> Any:
+def _deep(value: Any, words: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return _text(value, words, profile)
+        return _text(value, words)
+    if isinstance(value, tuple):
+        return tuple(_text(part, words) for part in value)
     if isinstance(value, Mapping):
-        return {_text(key, words, profile): _deep(part, words, profile) for key, part in value.items()}
+        return {_text(key, words): _deep(part, words) for key, part in value.items()}
     return value
 
 
-def _answer(answer: CommandAnswer | None, words: Mapping[str, str], profile: Profile) -> CommandAnswer | None:
+def _answer(answer: CommandAnswer | None, words: Mapping[str, str]) -> CommandAnswer | None:
     if answer is None:
         return None
-    outputs = {name: _deep(getattr(answer, name), words, profile) for name in ("stdout", "stderr")}
-    return answer.model_copy(update=outputs)
+    return answer.model_copy(update={name: _deep(getattr(answer, name), words) for name in ("stdout", "stderr")})

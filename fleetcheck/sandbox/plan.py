@@ -5,22 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ClusterShell.NodeSet import NodeSet, NodeSetException
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from fleetcheck.inventory import Inventory, Node
+from fleetcheck import nodeset, profiles
+from fleetcheck.complaints import complaint
+from fleetcheck.inventory import Inventory, InventoryError, Node
 from fleetcheck.profile import Profile
-from fleetcheck.sandbox import faults
-from fleetcheck.sandbox.description import FaultDescription, NodeDescription, Overrides, SandboxDescription
+from fleetcheck.sandbox import faults, native
+from fleetcheck.sandbox.description import (
+    FaultDescription,
+    NodeDescription,
+    NvmlOverride,
+    Overrides,
+    SandboxDescription,
+)
 from fleetcheck.sandbox.errors import SandboxError
-from fleetcheck.sandbox.located import close_to, first_problem, located
+from fleetcheck.yamlfile import Document, Keys
 
 Faults = Mapping[str, FaultDescription]
+Entries = list[tuple[str, NodeDescription]]
+
+
+class Section(BaseModel):
+    """The part of an inventory file that is ours."""
+
+    sandbox: SandboxDescription
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One simulated node. number: its place in the inventory, from 1; where: the description's place, for messages."""
+    """One simulated node. number: its place in the inventory, from 1; where: FILE:LINE of what is said about it."""
 
     node: Node
     number: int
@@ -33,69 +47,92 @@ class Planned:
 
 def plan(inventory: Inventory) -> list[Planned]:
     """Every node of the inventory as the sandbox shall simulate it; raises SandboxError with file and line."""
-    description = described(inventory)
+    document = inventory.document or Document(inventory.path, inventory.text, {}, {(): 1})
+    try:
+        return _plan(inventory, document)
+    except InventoryError as refused:
+        raise SandboxError(str(refused)) from refused
+
+
+def _plan(inventory: Inventory, document: Document) -> list[Planned]:
+    """The same; raises InventoryError too, as everything that reads the file does."""
+    description = _described(inventory, document)
     known = faults.shipped()
-    spoken = _by_node(inventory, description)
+    spoken = _by_node(inventory, description, document)
+    hardware = description.profile and _profile(inventory, description.profile)
     return [
-        _planned(inventory, node, number, description.profile, spoken.get(node.name, []), known)
+        _planned(node, number, hardware or inventory.profiles[node.profile], spoken.get(node.name, []), known, document)
         for number, node in enumerate(inventory.nodes, 1)
     ]
 
 
-def described(inventory: Inventory) -> SandboxDescription:
-    """The validated ``sandbox:`` section."""
+def _described(inventory: Inventory, document: Document) -> SandboxDescription:
     try:
-        return SandboxDescription.model_validate(inventory.sandbox or {})
+        return Section.model_validate({"sandbox": inventory.sandbox or {}}).sandbox
     except ValidationError as refused:
-        path, problem = first_problem(refused, SandboxDescription)
-        raise _refusal(inventory, path, problem) from refused
+        raise complaint(refused, Section, [document]) from refused
 
 
-def _by_node(inventory: Inventory, description: SandboxDescription) -> dict[str, list[tuple[str, NodeDescription]]]:
+def _profile(inventory: Inventory, name: str) -> Profile:
+    """A profile of the inventory's, or one that only the sandbox names."""
+    return inventory.profiles.get(name) or profiles.load_profile(name, inventory.path)
+
+
+def _by_node(inventory: Inventory, description: SandboxDescription, document: Document) -> dict[str, Entries]:
     """Node name → its entries (key as written, description) in the order of the file, ranges unfolded."""
-    names = {node.name for node in inventory.nodes}
-    spoken: dict[str, list[tuple[str, NodeDescription]]] = {}
+    names = [node.name for node in inventory.nodes]
+    spoken: dict[str, Entries] = {}
     for key, entry in description.nodes.items():
-        for name in _unfolded(inventory, key):
+        place: Keys = ("sandbox", "nodes", key)
+        for name in _unfolded(key, place, document):
             if name not in names:
-                raise _refusal(inventory, ("nodes", key), f"{name!r} is no node of the inventory{close_to(name, names)}")
+                near = nodeset.suggestion(name, names)
+                raise document.error(place, f"{name!r} is no node of this inventory; expected one of its nodes{near}")
             spoken.setdefault(name, []).append((key, entry or NodeDescription()))
     return spoken
 
 
-def _unfolded(inventory: Inventory, key: str) -> list[str]:
+def _unfolded(key: str, place: Keys, document: Document) -> tuple[str, ...]:
     try:
-        return list(NodeSet(key))
-    except NodeSetException as problem:
-        raise _refusal(inventory, ("nodes", key), f"no range of node names: {problem}") from problem
+        return nodeset.unfold(key)
+    except ValueError as problem:
+        raise document.error(place, str(problem)) from problem
 
 
 def _planned(
-    inventory: Inventory, node: Node, number: int, profile: str, entries: list[tuple[str, NodeDescription]], known: Faults
+    node: Node, number: int, profile: Profile, entries: Entries, known: Faults, document: Document
 ) -> Planned:
     overrides, unreachable, busy = Overrides(), "", ""
     for key, entry in entries:
-        overrides = _with_faults(inventory, key, entry, overrides, known).then(entry)
+        for name in _faults(key, entry, known, document):
+            overrides = overrides.then(known[name])
+        _check_nvml(key, entry, document)
+        overrides = overrides.then(entry)
         unreachable, busy = entry.unreachable or unreachable, entry.busy or busy
-    hardware = _profile(inventory, profile or node.profile)
-    where = str(inventory.path) if not entries else located(inventory.path, inventory.text, ("sandbox", "nodes", entries[-1][0]), "")
-    return Planned(node, number, hardware, overrides, unreachable, busy, where.rstrip(": "))
+    where = document.where("sandbox", "nodes", *(key for key, _ in entries[-1:]))
+    return Planned(node, number, profile, overrides, unreachable, busy, where)
 
 
-def _with_faults(inventory: Inventory, key: str, entry: NodeDescription, overrides: Overrides, known: Faults) -> Overrides:
+def _faults(key: str, entry: NodeDescription, known: Faults, document: Document) -> tuple[str, ...]:
+    """The names of an entry's faults, each of them known."""
     for place, name in enumerate(entry.faults):
+        if name not in known:
+            expected = f"expected one of: {', '.join(known)}{nodeset.suggestion(name, list(known))}"
+            raise document.error(("sandbox", "nodes", key, "faults", place), f"unknown fault {name!r}; {expected}")
+    return entry.faults
+
+
+def _check_nvml(key: str, entry: NodeDescription, document: Document) -> None:
+    """Refuse what the simulated NVML would refuse, while the place in the file is known."""
+    for place, override in enumerate(entry.nvml):
         try:
-            overrides = overrides.then(faults.named(name, known))
-        except ValueError as problem:
-            raise _refusal(inventory, ("nodes", key, "faults", place), str(problem)) from problem
-    return overrides
+            _check(override)
+        except SandboxError as problem:
+            raise document.error(("sandbox", "nodes", key, "nvml", place), str(problem)) from problem
 
 
-def _profile(inventory: Inventory, name: str) -> Profile:
-    if name not in inventory.profiles:
-        raise _refusal(inventory, ("profile",), f"no profile {name!r}{close_to(name, inventory.profiles)}")
-    return inventory.profiles[name]
-
-
-def _refusal(inventory: Inventory, path: tuple[str | int, ...], problem: str) -> SandboxError:
-    return SandboxError(located(inventory.path, inventory.text, ("sandbox", *path), problem))
+def _check(override: NvmlOverride) -> None:
+    if override.absent and override.call not in native.SYMBOLS:
+        raise SandboxError(f"unknown NVML call {override.call!r}{nodeset.suggestion(override.call, native.SYMBOLS)}")
+    if not override.absent and not override.missing:
+        native.nvml_state([override.rule()], [], 0.0)

@@ -62,8 +62,8 @@ def _ready(process: subprocess.Popen[bytes], directory: Path) -> dict[str, tuple
         selector.register(process.stdout, selectors.EVENT_READ)
         line = process.stdout.readline() if selector.select(READY_SECONDS) else b""
     if not line:
-        log = (directory / LOG).read_text(errors="replace").strip().splitlines()
-        raise SandboxError(f"the sandbox server did not start within {READY_SECONDS:g} s: {log[-1] if log else 'it said nothing'}")
+        log = (directory / LOG).read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+        raise SandboxError(f"the sandbox server did not start within {READY_SECONDS:g} s: {log[-1]}")
     return {name: (address, port) for name, (address, port) in json.loads(line)["ready"].items()}
 
 

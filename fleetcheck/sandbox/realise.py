@@ -11,6 +11,7 @@ from fleetcheck.sandbox import native
 from fleetcheck.sandbox.layout import LIBRARY, Layout
 from fleetcheck.sandbox.native import CommandEntry, FileEntry, StatvfsEntry
 from fleetcheck.sandbox.simulated import Simulated
+from fleetcheck.sandbox.store import Store
 from fleetcheck.sandbox.tree import Tree
 
 SUDO = """#!/bin/sh
@@ -27,13 +28,13 @@ exec "$@"
 """
 
 
-def realise(node: Simulated, folder: Path, epoch: float) -> Layout:
+def realise(node: Simulated, folder: Path, epoch: float, store: Store) -> Layout:
     """Write a node below its folder; growing values count from ``epoch``, a time.time()."""
     layout = Layout(folder)
     for directory in (layout.bin, layout.lib, layout.home):
-        directory.mkdir(parents=True)
-    special = write_tree(layout.root, node.tree)
-    mounts = [mounted(layout.root, mount, of) for mount, of in node.statvfs.items()]
+        store.folder(str(directory))
+    special = write_tree(layout.root, node.tree, store)
+    mounts = [mounted(layout.root, mount, of, store) for mount, of in node.statvfs.items()]
     layout.table.write_bytes(native.preload_table([*special, *mounts], epoch))
     native.place(native.preload(), layout.preload)
     write_programs(layout.bin, node, epoch)
@@ -41,34 +42,21 @@ def realise(node: Simulated, folder: Path, epoch: float) -> Layout:
     return layout
 
 
-def write_tree(root: Path, tree: Tree) -> list[FileEntry]:
+def write_tree(root: Path, tree: Tree, store: Store) -> list[FileEntry]:
     """Every file of a node as a plain file, link or folder; returns those that need more than that."""
     special: list[FileEntry] = []
-    made: set[Path] = {root}
     for path, content in tree.files.items():
-        place = Path(f"{root}{path}")
-        _make(place.parent, made)
+        place = f"{root}{path}"
         if isinstance(content, str):
-            _write(place, content)
+            store.file(place, content)
         elif "folder" in content:
-            _make(place, made)
+            store.folder(place)
         elif "link" in content:
-            place.symlink_to(_inside(root, content["link"]))
+            store.link(place, _inside(root, content["link"]))
         else:
-            _write(place, "")
+            store.file(place, "")
             special.append(_special(place, content))
     return special
-
-
-def _make(folder: Path, made: set[Path]) -> None:
-    if folder not in made:
-        folder.mkdir(parents=True, exist_ok=True)
-        made.add(folder)
-
-
-def _write(place: Path, text: str) -> None:
-    with place.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-        file.write(text)
 
 
 def _inside(root: Path, target: str) -> str:
@@ -76,7 +64,7 @@ def _inside(root: Path, target: str) -> str:
     return f"{root}{target}" if target.startswith("/") else target
 
 
-def _special(place: Path, content: Mapping[str, Any]) -> FileEntry:
+def _special(place: str, content: Mapping[str, Any]) -> FileEntry:
     if "errno" in content:
         return FileEntry(place, errno=content["errno"])
     if "hang" in content:
@@ -84,17 +72,17 @@ def _special(place: Path, content: Mapping[str, Any]) -> FileEntry:
     return FileEntry(place, content=content)
 
 
-def mounted(root: Path, mount: str, of: Mapping[str, Any]) -> StatvfsEntry:
+def mounted(root: Path, mount: str, of: Mapping[str, Any], store: Store) -> StatvfsEntry:
     """What statvfs tells of a mount; its folder is there."""
-    place = Path(f"{root}{mount}".rstrip("/"))
-    place.mkdir(parents=True, exist_ok=True)
+    place = f"{root}{mount}".rstrip("/")
+    store.folder(place)
     if "errno" in of:
         return StatvfsEntry(place, errno=of["errno"])
     return StatvfsEntry(place, hang=True) if "hang" in of else StatvfsEntry(place, values=of)
 
 
 def write_programs(folder: Path, node: Simulated, epoch: float) -> None:
-    """Every simulated command with its table; besides them the interpreter, a shell and a sudo, unless described otherwise."""
+    """Every simulated command with its table; an interpreter, a shell and a sudo too, unless described."""
     tables = folder / ".commands"
     tables.mkdir()
     for program, entries in node.programs.items():

@@ -37,9 +37,10 @@ class Fleet:
 
 
 class Gate(asyncssh.SSHServer):
-    """Lets in whoever holds the sandbox's one identity, under any user name; forwards to the sandbox's own nodes only."""
+    """Lets in whoever holds the sandbox's one identity, under any user name; forwards to its own nodes only."""
 
     def __init__(self, identity: asyncssh.SSHKey, fleet: Fleet) -> None:
+        """identity: the client's public key."""
         self._identity = identity
         self._fleet = fleet
 
@@ -57,7 +58,7 @@ class Gate(asyncssh.SSHServer):
 
 
 def bound(number: int) -> socket.socket:
-    """A socket on the loopback address of node ``number``; all nodes share 127.0.0.1 where the others cannot be bound."""
+    """A socket on the loopback address of node ``number``; 127.0.0.1 for all where the others cannot be bound."""
     last: OSError | None = None
     for address in (f"127.0.{1 + number // 250}.{1 + number % 250}", "127.0.0.1"):
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -72,7 +73,7 @@ def bound(number: int) -> socket.socket:
 
 
 async def listen(endpoint: Endpoint, listener: socket.socket, gate: Gate, live: set[int]) -> asyncssh.SSHKey:
-    """Put one node on its socket; returns its public host key. Refused: bound, not listening. Silent: never accepted."""
+    """Put one node on its socket; returns its public host key. Refused: bound, not listening. Silent: not accepted."""
     key = asyncssh.generate_private_key("ssh-ed25519")
     if endpoint.unreachable == "silent":
         listener.listen(BACKLOG)
@@ -117,8 +118,8 @@ async def open_all(directory: Path, endpoints: Sequence[Endpoint]) -> Fleet:
 async def orphaned(parent: int, live: set[int]) -> None:
     """Return once the parent is gone; meanwhile collect what ended among the processes that nodes left behind.
 
-    Standard input says the same earlier, unless some other process inherited its far end. Only a child found dead twice is
-    collected: one that asyncio is about to wait for is left to it.
+    Standard input says the same earlier, unless some other process inherited its far end. Only a child found dead twice
+    is collected: one that asyncio is about to wait for is left to it.
     """
     dead: set[int] = set()
     while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""One command on a simulated node: its process group, its three streams, its exit status (inside the sandbox server)."""
+"""One command on a simulated node: process group, three streams, exit status (inside the sandbox server)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def _feed(session: asyncssh.SSHServerProcess[bytes], child: Process) -> No
 
 
 async def _next(session: asyncssh.SSHServerProcess[bytes], child: Process) -> bytes:
-    """The next bytes from the client; b'' at its end of file. A signal it asks for goes to the child's process group."""
+    """The next bytes from the client, b'' at their end. A signal it asks for goes to the child's process group."""
     while True:
         try:
             return await session.stdin.read(CHUNK_BYTES)

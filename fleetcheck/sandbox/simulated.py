@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fleetcheck.sandbox import busy, commands, kernel_log
-from fleetcheck.sandbox.description import NvmlOverride, Overrides, filesystem
+from fleetcheck.sandbox.description import Overrides, filesystems
 from fleetcheck.sandbox.kernel_log import Boot
 from fleetcheck.sandbox.layout import LIBRARY
 from fleetcheck.sandbox.machine import GpuSlot, Machine, machine
@@ -41,48 +41,49 @@ class Simulated:
 
 def simulated(planned: Planned, now: float) -> Simulated:
     """The node as its description wants it."""
-    base = machine(planned.profile, planned.node.name, planned.number)
+    base = machine(planned.profile, planned.node.name, planned.number, now)
     overrides = filled(planned.overrides, planned.profile, base.gpus)
-    tree = Tree(base.files)
     missing = {one.gpu for one in overrides.nvml if one.missing}
-    for slot in base.gpus:
-        if slot.index in missing:
-            _unplug(tree, slot)
-    tree.lay(busy.processes(planned.busy))
-    tree.lay({path: content for path, content in overrides.files.items() if path != "/dev/kmsg"})
+    tree = _tree(base, overrides, missing, planned.busy)
     boots = _boots(tree, base, overrides, now)
     tree.lay({"/dev/kmsg": overrides.files.get("/dev/kmsg", kernel_log.kmsg(boots[0].records))})
-    name = planned.node.name
     return Simulated(
-        name=name, tree=tree, statvfs=_statvfs(base.statvfs, overrides.statvfs),
-        programs=commands.programs(
-            {**busy.squeue("", name), **base.commands, **commands.logs(boots, name), **(busy.squeue(planned.busy, name) if planned.busy else {})},
-            {key: value if value is None else value.model_dump() for key, value in overrides.commands.items()},
-        ),
-        removed=frozenset(key for key, value in overrides.commands.items() if value is None),
-        rules=[*base.nvml, *(rule(one) for one in overrides.nvml if not one.missing and not one.absent)],
+        name=planned.node.name, tree=tree, statvfs=filesystems(base.statvfs, overrides.statvfs),
+        programs=_programs(base, overrides, boots, planned),
+        removed=frozenset(name for name, answer in overrides.commands.items() if answer is None),
+        rules=[*base.nvml, *(one.rule() for one in overrides.nvml if not one.missing and not one.absent)],
         slots=[slot for slot in base.gpus if slot.index not in missing],
         absent=frozenset(one.call for one in overrides.nvml if one.absent),
         library=not any(content is None and path.endswith(f"/{LIBRARY}") for path, content in overrides.files.items()),
     )
 
 
+def _tree(base: Machine, overrides: Overrides, missing: Collection[int | None], job: str) -> Tree:
+    """The files of the base machine with all that is laid over them, but for the kernel log."""
+    tree = Tree(base.files)
+    for slot in base.gpus:
+        if slot.index in missing:
+            _unplug(tree, slot)
+    tree.lay(busy.processes(job))
+    tree.lay({path: content for path, content in overrides.files.items() if path != "/dev/kmsg"})
+    return tree
+
+
+def _programs(base: Machine, overrides: Overrides, boots: Sequence[Boot], planned: Planned) -> commands.Programs:
+    """What programs answer: an idle Slurm, the base machine, its log, its job; the description before them all."""
+    name, job = planned.node.name, planned.busy
+    answers = busy.squeue("", name) | base.commands | commands.logs(boots, name)
+    if job:
+        answers |= busy.squeue(job, name)
+    described = {key: None if of is None else of.model_dump() for key, of in overrides.commands.items()}
+    return commands.programs(answers, described)
+
+
 def _unplug(tree: Tree, slot: GpuSlot) -> None:
     """Take a GPU off the bus: its PCI device, the driver's entry and its device node."""
-    for path in (f"/sys/bus/pci/devices/{slot.bus_id}", f"/proc/driver/nvidia/gpus/{slot.bus_id}", f"/dev/nvidia{slot.minor}"):
-        tree.remove(path)
-
-
-def rule(override: NvmlOverride) -> NvmlRule:
-    """An override of the description as a rule of the simulated library."""
-    return NvmlRule(
-        call=override.call, gpu=override.gpu, args=dict(override.args), value=override.value,
-        ret=override.returns, hang=override.hang,
-    )
-
-
-def _statvfs(base: Mapping[str, Mapping[str, Any]], later: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    return {**base, **{mount: filesystem(base.get(mount), of) for mount, of in later.items()}}
+    tree.remove(f"/sys/bus/pci/devices/{slot.bus_id}")
+    tree.remove(f"/proc/driver/nvidia/gpus/{slot.bus_id}")
+    tree.remove(f"/dev/nvidia{slot.minor}")
 
 
 def _boots(tree: Tree, base: Machine, overrides: Overrides, now: float) -> list[Boot]:

@@ -14,9 +14,10 @@ MOST_LINKS = 40
 
 
 class Tree:
-    """Files of a node, links among them followed as the kernel would. Contents: text, {text, n}, {errno}, {link}, {folder}."""
+    """Files of a node, links among them followed as the kernel would. Contents as in values.py, and {folder: true}."""
 
     def __init__(self, files: Mapping[str, Any]) -> None:
+        """files: those of the base machine, by absolute path."""
         self.files: Files = {path: content for path, content in files.items() if content is not None}
 
     def resolved(self, path: str, last: bool = True) -> str:

@@ -1,5 +1,7 @@
-"""The values an override may hold: growing numbers, text with numbers growing in it, errno, links. Each validator returns
-the value in its one canonical shape, or raises ValueError saying what was expected."""
+"""The values an override may hold: growing numbers, text with numbers growing in it, errno, links.
+
+Each validator returns the value in its one canonical shape, or raises ValueError saying what was expected.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def number(value: object) -> Any:
 
 
 def text(value: object) -> Any:
-    """Text as a string, or ``{text: …, NAME: {start, per_second}}``; a bare number, growing or not, is a line of its own.
+    """Text as a string, or ``{text: …, NAME: {start, per_second}}``; a bare number, growing or not, is a line.
 
     >>> text({"start": 5, "per_second": 1})
     {'text': '{n}\\n', 'n': {'start': 5, 'per_second': 1}}
@@ -49,7 +51,7 @@ def text(value: object) -> Any:
         return {"text": "{n}\n", "n": value}
     if isinstance(value, Mapping) and isinstance(value.get("text"), str):
         return _template(value)
-    raise ValueError(f"expected text, {{start, per_second}} or {{text: …, n: {{start, per_second}}}}, not {value!r:.60}")
+    raise ValueError(f"expected text, {{start, per_second}} or {{text: …, n: {{…}}}}, not {value!r:.60}")
 
 
 def _template(value: Mapping[str, Any]) -> Any:
@@ -69,7 +71,7 @@ def error(value: object) -> Any:
 
 
 def content(value: object) -> Any:
-    """What a file is overridden with: text, ``{errno}``, ``{link: TARGET}``, ``{hang: true}``, or None for no such file."""
+    """What a file is overridden with: text, ``{errno}``, ``{link: TARGET}``, ``{hang: true}``; None: no such file."""
     if value is None:
         return None
     if isinstance(value, Mapping) and "errno" in value:
