@@ -17,13 +17,18 @@ _LINE = re.compile(r"(?:\{(?P<block>\d+)\})?\[Hardware Error\]:\s*(?P<said>.*)")
 _SEVERITY = re.compile(r"event severity:\s*(?P<word>[\w ,]+)")
 _SECTION = re.compile(r"section_type:\s*(?P<word>[\w /-]+)")
 _WHERE = re.compile(r"(?:fru_text|DIMM location):\s*(?P<where>.+)|device_id:\s*(?P<device>[0-9a-f:.]+)", re.IGNORECASE)
-_CHECK = re.compile(r"\[Hardware Error\]: CPU (?P<cpu>\d+): Machine Check(?: Exception)?: \w+ Bank (?P<bank>\d+): (?P<status>[0-9a-f]{8,16})\b", re.I)
+_CHECK = re.compile(
+    r"\[Hardware Error\]: CPU (?P<cpu>\d+): Machine Check(?: Exception)?: \w+ Bank (?P<bank>\d+): (?P<status>[0-9a-f]{8,16})\b",
+    re.I,
+)
 
 UNCORRECTED = 1 << 61
 """Bit UC of IA32_MCi_STATUS."""
 _GRADES = {
-    "memory": ("dram", "fatal", "replace", "dimm"), "pcie": ("pcie", "fatal", "isolate", "pci"),
-    "processor": ("cpu", "fatal", "isolate", "cpu"), "": ("cpu", "fatal", "isolate", "node"),
+    "memory": ("dram", "fatal", "replace", "dimm"),
+    "pcie": ("pcie", "fatal", "isolate", "pci"),
+    "processor": ("cpu", "fatal", "isolate", "cpu"),
+    "": ("cpu", "fatal", "isolate", "node"),
 }
 
 
@@ -74,8 +79,17 @@ def _event(number: str, block: _Block) -> Event:
     elif number == "earlier boot":
         severity, action = "degraded", "isolate"
     text = f"firmware record, {block.severity}: {block.section or 'section not named'}{', ' + block.where if block.where else ''}"
-    return Event(f"apei-{subject or 'other'}-{block.severity.split()[0]}", component, severity, action, printable(text), block.first.seconds,
-                 kind, block.where, note="from the boot before" if number == "earlier boot" else "")
+    return Event(
+        f"apei-{subject or 'other'}-{block.severity.split()[0]}",
+        component,
+        severity,
+        action,
+        printable(text),
+        block.first.seconds,
+        kind,
+        block.where,
+        note="from the boot before" if number == "earlier boot" else "",
+    )
 
 
 def machine_check(record: Record) -> Event | None:
@@ -92,7 +106,16 @@ def machine_check(record: Record) -> Event | None:
     word = "uncorrected" if status & UNCORRECTED else "corrected"
     if word == "corrected":
         severity, action = "warn", "observe"
-    return Event(f"mce-{word}", component, severity, action, printable(record.text), record.seconds, kind, f"CPU {found['cpu']} bank {found['bank']}")
+    return Event(
+        f"mce-{word}",
+        component,
+        severity,
+        action,
+        printable(record.text),
+        record.seconds,
+        kind,
+        f"CPU {found['cpu']} bank {found['bank']}",
+    )
 
 
 def _is_memory(status: int) -> bool:

@@ -62,7 +62,12 @@ def record_of(line: Mapping[str, Any]) -> Record | None:
     >>> record_of({"facility": 1, "seconds": 3.5, "text": "NVRM: Xid (PCI:0000:3b:00): 79, quoted by a program"})
     """
     facility, seconds, text = line.get("facility"), line.get("seconds"), line.get("text")
-    if not isinstance(text, str) or isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not isinstance(facility, int):
+    if (
+        not isinstance(text, str)
+        or isinstance(seconds, bool)
+        or not isinstance(seconds, (int, float))
+        or not isinstance(facility, int)
+    ):
         raise ValueError(f"{dict(line)!r:.120}")
     return Record(float(seconds), without_prefix(text)) if facility == 0 else None
 
@@ -82,5 +87,7 @@ def printable(text: str) -> str:
     >>> printable("NVRM: a\\nNVRM: b\\x1b")
     'NVRM: a\\\\nNVRM: b\\\\x1b'
     """
-    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:TEXT_LIMIT])
+    shown = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:TEXT_LIMIT]
+    )
     return shown if len(shown) <= TEXT_LIMIT else shown[: TEXT_LIMIT - 1] + "…"

@@ -36,7 +36,10 @@ def events_of(records: Sequence[Record], benign: Sequence[str] = ()) -> list[Eve
     events = sorted([*blocks, *filter(None, map(classify, others))], key=lambda event: event.seconds)
     for rule in RULES:
         events = rule(events)
-    return [xid.watched(event, "normal on this hardware, says the profile") if _matches(event.text, benign) else event for event in events]
+    return [
+        xid.watched(event, "normal on this hardware, says the profile") if _matches(event.text, benign) else event
+        for event in events
+    ]
 
 
 def joined(records: Iterable[Record]) -> list[Record]:
@@ -44,7 +47,12 @@ def joined(records: Iterable[Record]) -> list[Record]:
     whole: list[Record] = []
     for record in records:
         last = whole[-1].text if whole else ""
-        if record.text.startswith("NVRM: ") and "NVRM: The NVIDIA GPU" in last and "fallen off" not in last and last.count("\n") < 3:
+        if (
+            record.text.startswith("NVRM: ")
+            and "NVRM: The NVIDIA GPU" in last
+            and "fallen off" not in last
+            and last.count("\n") < 3
+        ):
             whole[-1] = replace(whole[-1], text=f"{last}\n{record.text}")
         else:
             whole.append(record)
@@ -68,8 +76,18 @@ def _by_pattern(record: Record) -> Event | None:
 
 def _event(entry: catalogue.Pattern, record: Record, found: re.Match[str], cleared: bool) -> Event:
     slot = found.groupdict().get("slot") or ""
-    event = Event(entry.code, entry.component, entry.severity, entry.action, printable(record.text), record.seconds, entry.kind,
-                  bus_id(slot) or slot.rstrip(":"), cleared=cleared, repeat=entry.repeat)
+    event = Event(
+        entry.code,
+        entry.component,
+        entry.severity,
+        entry.action,
+        printable(record.text),
+        record.seconds,
+        entry.kind,
+        bus_id(slot) or slot.rstrip(":"),
+        cleared=cleared,
+        repeat=entry.repeat,
+    )
     return xid.watched(event, f"within {entry.grace:.0f} s of boot") if record.seconds < entry.grace else event
 
 
@@ -93,7 +111,11 @@ def fold(events: Sequence[Event]) -> list[Event]:
 def pairs(events: Sequence[Event]) -> list[Event]:
     """A condition that a later line ended (an NFS server answers again) is a warning."""
     ended = {(event.code, event.slot): event.seconds for event in events if event.cleared and event.code != "xid-154"}
-    return [_recovered(event, ended.get((event.code, event.slot))) for event in events if not event.cleared or event.code == "xid-154"]
+    return [
+        _recovered(event, ended.get((event.code, event.slot)))
+        for event in events
+        if not event.cleared or event.code == "xid-154"
+    ]
 
 
 def _recovered(event: Event, ended: float | None) -> Event:
@@ -155,8 +177,12 @@ def _as_detail(event: Event, broken: set[str], waiting: bool) -> Event:
 def repeats(events: Sequence[Event]) -> list[Event]:
     """What matters only when it repeats is a warning until it did."""
     times = Counter((event.code, event.slot) for event in events)
-    return [event if times[event.code, event.slot] >= event.repeat else xid.watched(event, "seen once" if event.repeat == 2 else f"fewer than {event.repeat} times")
-            for event in events]
+    return [
+        event
+        if times[event.code, event.slot] >= event.repeat
+        else xid.watched(event, "seen once" if event.repeat == 2 else f"fewer than {event.repeat} times")
+        for event in events
+    ]
 
 
 def _matches(text: str, patterns: Sequence[str]) -> bool:

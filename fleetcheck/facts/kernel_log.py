@@ -18,7 +18,15 @@ BOOT_SECONDS = 5.0
 PANIC_SLACK_SECONDS = 3600.0
 """How long before boot a crash dump may have been written and still belong to the boot before."""
 SERIOUS = ("fatal", "degraded")
-_NOUNS = {"gpu": "GPU", "nvswitch": "NVSwitch", "nic": "NIC", "pci": "PCI", "nvme": "NVMe", "dimm": "DIMM", "cpu": "CPU"}
+_NOUNS = {
+    "gpu": "GPU",
+    "nvswitch": "NVSwitch",
+    "nic": "NIC",
+    "pci": "PCI",
+    "nvme": "NVMe",
+    "dimm": "DIMM",
+    "cpu": "CPU",
+}
 
 
 class KernelEvent(View):
@@ -29,7 +37,9 @@ class KernelEvent(View):
     def __init__(self, event: Event) -> None:
         noun = _NOUNS.get(event.kind, event.kind)
         label = event.slot if event.slot.startswith(noun) else f"{noun} {event.slot}"
-        super().__init__({"code": event.code}, "kernel_log", Part(event.kind, label, event.slot) if event.slot else None)
+        super().__init__(
+            {"code": event.code}, "kernel_log", Part(event.kind, label, event.slot) if event.slot else None
+        )
         self.event = event
 
     @property
@@ -61,7 +71,9 @@ class Log(View):
 
     def offending(self, component: str, severities: Sequence[str]) -> list[Offender]:
         """The events of a component with one of these severities, as offenders; NotMeasured when none and the log has gaps."""
-        found = [KernelEvent(event) for event in self.events if event.component == component and event.severity in severities]
+        found = [
+            KernelEvent(event) for event in self.events if event.component == component and event.severity in severities
+        ]
         if not found and not self.gaps and not self.seen:
             raise NotMeasured(f"{self.where} holds no line at all")
         what = f"{component} events in {self.raw.get('seen', 0) if isinstance(self.raw, Mapping) else 0} kernel lines"
@@ -70,7 +82,11 @@ class Log(View):
 
 def _losses(raw: Mapping[str, Any], where: str) -> list[str]:
     """Why records may be missing: overwritten while read, unreadable, or cut to size."""
-    losses = {"overwritten": "overwritten while it was read", "unreadable": "not readable as records", "cut": "left out to keep the answer small"}
+    losses = {
+        "overwritten": "overwritten while it was read",
+        "unreadable": "not readable as records",
+        "cut": "left out to keep the answer small",
+    }
     return [f"{where}: {raw.get(name)!r} lines {why}" for name, why in losses.items() if raw.get(name) != 0]
 
 
@@ -94,16 +110,23 @@ class KernelLog(Log):
 
     def panics(self) -> list[Offender]:
         """How the boot before ended, if in a panic: from its journal or from the crash dumps of the firmware."""
-        return self._earlier([event for event in self.previous.events if event.code == "kernel-panic"]) or self.crash_dumps()
+        return (
+            self._earlier([event for event in self.previous.events if event.code == "kernel-panic"])
+            or self.crash_dumps()
+        )
 
     def earlier_faults(self) -> list[Offender]:
         """Fatal hardware events of the boot before: a reboot does not make them unseen."""
         return self._earlier([event for event in self.previous.events if event.severity == "fatal"])
 
     def _earlier(self, events: Sequence[Event]) -> list[Offender]:
-        silent = isinstance(self.previous.raw, Absent) and "previous_boot" in (self.raw if isinstance(self.raw, Mapping) else {})
+        silent = isinstance(self.previous.raw, Absent) and "previous_boot" in (
+            self.raw if isinstance(self.raw, Mapping) else {}
+        )
         gaps = [] if silent and not isinstance(self._dumps(), Absent) else self.previous.gaps
-        return Parts([KernelEvent(event) for event in events], "events of the boot before", unreadable=gaps).offending(lambda view: view.concern)
+        return Parts([KernelEvent(event) for event in events], "events of the boot before", unreadable=gaps).offending(
+            lambda view: view.concern
+        )
 
     def crash_dumps(self) -> list[Offender]:
         """Dumps in /sys/fs/pstore written since shortly before this boot."""
@@ -111,7 +134,9 @@ class KernelLog(Log):
         if isinstance(dumps, Absent):
             return []
         recent = [Dump(dump, "pstore") for dump in dumps]
-        return Parts(recent, "crash dumps").offending(lambda dump: dump.name.startswith("dmesg-") and dump.modified_seconds > booted - PANIC_SLACK_SECONDS)
+        return Parts(recent, "crash dumps").offending(
+            lambda dump: dump.name.startswith("dmesg-") and dump.modified_seconds > booted - PANIC_SLACK_SECONDS
+        )
 
     def _dumps(self) -> Any:
         return self.get("pstore", list)
@@ -134,12 +159,16 @@ def _completed(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
     if not isinstance(journal, Mapping) or not isinstance(journal.get("records"), list):
         return data, gap
     earlier = [line for line in journal["records"] if not isinstance(line, Mapping) or _seconds(line) < _number(first)]
-    return {**data, "records": earlier + lines}, ([] if _from_boot(journal) else gap) + _losses(journal, "kernel_log.journal")
+    return {**data, "records": earlier + lines}, ([] if _from_boot(journal) else gap) + _losses(
+        journal, "kernel_log.journal"
+    )
 
 
 def _why(journal: Any) -> str:
     said = journal.get("absent", journal.get("first_seconds")) if isinstance(journal, Mapping) else None
-    return f"it starts {said} s after boot" if isinstance(said, (int, float)) else str(said or "missing from the answer")
+    return (
+        f"it starts {said} s after boot" if isinstance(said, (int, float)) else str(said or "missing from the answer")
+    )
 
 
 def _from_boot(log: Mapping[str, Any]) -> bool:

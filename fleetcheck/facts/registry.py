@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fleetcheck.facts import driver, gpu, gpu_life, pci
+from fleetcheck.facts import clock, cpu, driver, filesystems, gpu, gpu_life, kernel_log, memory, network, pci, rdma, system
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 
@@ -32,4 +32,12 @@ FACTS: tuple[Fact, ...] = (
     Fact("gpus", "gpu", gpu.gpus),
     Fact("gpu_handles", "gpu", gpu_life.handles),
     Fact("pci", "pci", pci.pci),
+    Fact("system", "system", system.build),
+    Fact("kernel_log", "kernel_log", kernel_log.build),
+    Fact("cpu", "cpu", cpu.build),
+    Fact("memory", "memory", memory.build),
+    Fact("filesystems", "filesystems", filesystems.build),
+    Fact("links", "network", network.build),
+    Fact("hcas", "rdma", rdma.build),
+    Fact("clock", "time", clock.build),
 )

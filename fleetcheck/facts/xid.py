@@ -28,8 +28,12 @@ IGNORABLE_LINK_BITS = 1 << 0 | 1 << 23 | 1 << 30
 """Bits of the first NVLink register that say nothing about the link's health (vendor's Xid 74 table)."""
 
 RECOVERY_ACTIONS: Mapping[int, tuple[str, str]] = {
-    1: ("fatal", "reset-gpu"), 2: ("fatal", "reboot"), 3: ("degraded", "reset-gpu"), 4: ("fatal", "reset-gpu"),
-    6: ("fatal", "reset-gpu"), 7: ("fatal", "reboot"),
+    1: ("fatal", "reset-gpu"),
+    2: ("fatal", "reboot"),
+    3: ("degraded", "reset-gpu"),
+    4: ("fatal", "reset-gpu"),
+    6: ("fatal", "reset-gpu"),
+    7: ("fatal", "reboot"),
 }
 """nvmlDeviceGpuRecoveryAction_t: GPU reset, node reboot, drain P2P, drain and reset, bus reset, system reboot."""
 
@@ -57,10 +61,17 @@ def parse(text: str) -> Xid | None:
     if not found:
         return None
     owner = _OWNER.match(found["detail"])
-    detail = found["detail"][owner.end():] if owner else found["detail"]
+    detail = found["detail"][owner.end() :] if owner else found["detail"]
     cause = _CAUSE.search(detail)
-    return Xid(int(found["code"]), bus_id(found["where"] or ""), owner["pid"] if owner else "", (owner["name"] or "") if owner else "",
-               detail.strip(), int(cause[1]) if cause else 0, found.start() > 0)
+    return Xid(
+        int(found["code"]),
+        bus_id(found["where"] or ""),
+        owner["pid"] if owner else "",
+        (owner["name"] or "") if owner else "",
+        detail.strip(),
+        int(cause[1]) if cause else 0,
+        found.start() > 0,
+    )
 
 
 def event(record: Record) -> Event | None:
@@ -72,8 +83,19 @@ def event(record: Record) -> Event | None:
 def _xid_event(xid: Xid, record: Record) -> Event:
     code = xid.cause or xid.code
     entry = catalogue.xids().entry(code)
-    plain = Event(f"xid-{code}", entry.component, entry.severity, entry.action, printable(record.text), record.seconds, "gpu", xid.slot,
-                  entry.name, cause=xid.cause, repeat=entry.repeat)
+    plain = Event(
+        f"xid-{code}",
+        entry.component,
+        entry.severity,
+        entry.action,
+        printable(record.text),
+        record.seconds,
+        "gpu",
+        xid.slot,
+        entry.name,
+        cause=xid.cause,
+        repeat=entry.repeat,
+    )
     if xid.relayed:
         return watched(plain, "quoted by another program, not the driver's own line")
     return plain if xid.cause else _BY_TEXT.get(code, _as_listed)(plain, xid)
@@ -101,7 +123,11 @@ def _by_word(event: Event, xid: Xid) -> Event:
     """Xid 144 to 150: the word Fatal or Nonfatal decides; a line with neither is taken seriously, but not isolated for."""
     if _NONFATAL.search(xid.detail):
         return watched(event, "")
-    return event if _FATAL.search(xid.detail) else replace(event, severity="degraded", note="says neither Fatal nor Nonfatal")
+    return (
+        event
+        if _FATAL.search(xid.detail)
+        else replace(event, severity="degraded", note="says neither Fatal nor Nonfatal")
+    )
 
 
 def _by_reset_request(event: Event, xid: Xid) -> Event:
@@ -122,18 +148,29 @@ def _by_recovery(event: Event, xid: Xid) -> Event:
 
 
 _BY_TEXT: Mapping[int, Callable[[Event, Xid], Event]] = {
-    74: _by_link_registers, 94: _by_reset_request, 154: _by_recovery, **dict.fromkeys(range(144, 151), _by_word),
+    74: _by_link_registers,
+    94: _by_reset_request,
+    154: _by_recovery,
+    **dict.fromkeys(range(144, 151), _by_word),
 }
 
 
 def _sxid_event(record: Record) -> Event | None:
     found = _SXID.search(record.text)
-    if not found or re.match(r"Severity \d|Data \{", found["detail"]):   # detail lines of the event before them
+    if not found or re.match(r"Severity \d|Data \{", found["detail"]):  # detail lines of the event before them
         return None
     known, code = catalogue.sxids(), int(found["code"])
     if code in known.corrected or _NONFATAL.search(found["detail"]):
         grade = known.nonfatal
     else:
         grade = known.fatal if _FATAL.search(found["detail"]) else known.unstated
-    return Event(f"sxid-{code}", known.component, grade.severity, grade.action, printable(record.text), record.seconds, "nvswitch",
-                 bus_id(found["where"]))
+    return Event(
+        f"sxid-{code}",
+        known.component,
+        grade.severity,
+        grade.action,
+        printable(record.text),
+        record.seconds,
+        "nvswitch",
+        bus_id(found["where"]),
+    )

@@ -13,7 +13,10 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
     """The clock daemons' own words (C locale), the clock source, and the wall clock at one moment."""
     return {
         "wall_clock_seconds": time.time(),
-        "chrony_tracking": output(host, ["chronyc", "-n", "tracking"], 10), "chrony_sources": output(host, ["chronyc", "-n", "sources"], 10),
-        "timedatectl": output(host, ["timedatectl", "show"], 10), "timesync": output(host, ["timedatectl", "timesync-status", "--no-pager"], 10),
-        "clocksource": text(host, SOURCES + "/current_clocksource"), "clocksources": text(host, SOURCES + "/available_clocksource"),
+        "chrony_tracking": output(host, ["chronyc", "-n", "tracking"], 10),
+        "chrony_sources": output(host, ["chronyc", "-n", "sources"], 10),
+        "timedatectl": output(host, ["timedatectl", "show"], 10),
+        "timesync": output(host, ["timedatectl", "timesync-status", "--no-pager"], 10),
+        "clocksource": text(host, SOURCES + "/current_clocksource"),
+        "clocksources": text(host, SOURCES + "/available_clocksource"),
     }

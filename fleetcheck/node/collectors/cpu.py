@@ -1,5 +1,7 @@
 """Runs on the node: processors present and online, their layout, governors, clocks and throttling."""
 
+import re
+import time
 from collections import Counter
 from typing import Any, Dict, List, Set, Tuple
 
@@ -7,30 +9,41 @@ from fleetcheck.node.collectors.values import number, text, twice
 from fleetcheck.node.host import Host, absent
 
 CPU = "/sys/devices/system/cpu"
+NO_COUNTERS = "this processor has no thermal throttle counters"
+SPIN_SECONDS = 0.05
 
 
 def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
     """Counts and lists as sysfs tells them; throttle counts sampled twice."""
     cpus = [path.rpartition("/cpu")[2] for path in host.glob(CPU + "/cpu[0-9]*")]
     return {
-        "online": text(host, CPU + "/online"), "present": text(host, CPU + "/present"), "possible": text(host, CPU + "/possible"),
-        "layout": layout(host, cpus), "smt": text(host, CPU + "/smt/control"),
+        "online": text(host, CPU + "/online"),
+        "present": text(host, CPU + "/present"),
+        "possible": text(host, CPU + "/possible"),
+        "layout": layout(host, cpus),
+        "smt": text(host, CPU + "/smt/control"),
         "governors": counts(host, cpus, "cpufreq/scaling_governor"),
         "maximum_kilohertz": counts(host, cpus, "cpufreq/cpuinfo_max_freq"),
-        "current_kilohertz": range_of(host, cpus, "cpufreq/scaling_cur_freq"),
-        "numa_nodes": numa_nodes(host), "processor": processor(host), "vulnerabilities": vulnerabilities(host),
-        "throttled": twice(lambda: throttled(host, cpus)) if host.glob(CPU + "/cpu0/thermal_throttle/*_throttle_count") else
-        {"absent": "no such folder: %s/cpu0/thermal_throttle" % CPU},
+        "megahertz": megahertz(host, cpus),
+        "numa_nodes": numa_nodes(host),
+        "processor": processor(host),
+        "vulnerabilities": vulnerabilities(host),
+        "throttled": twice(lambda: throttled(host))
+        if host.glob(CPU + "/cpu0/thermal_throttle/*_throttle_count")
+        else {"none": NO_COUNTERS},
     }
 
 
 def layout(host: Host, cpus: List[str]) -> Any:
     """Sockets, cores and threads among online processors, from their topology."""
-    sockets, cores, threads = set(), set(), 0  # type: Set[str], Set[Tuple[str, str]], int
+    sockets: Set[str] = set()
+    cores: Set[Tuple[str, str]] = set()
+    threads = 0
     for cpu in cpus:
         socket = text(host, "%s/cpu%s/topology/physical_package_id" % (CPU, cpu))
         siblings = text(host, "%s/cpu%s/topology/thread_siblings_list" % (CPU, cpu))
-        if isinstance(socket, str) and isinstance(siblings, str):  # an offline processor shows no topology
+        off = text(host, "%s/cpu%s/online" % (CPU, cpu)) == "0"  # the first processor may lack the file
+        if isinstance(socket, str) and isinstance(siblings, str) and not off:
             threads += 1
             sockets.add(socket)
             cores.add((socket, siblings))
@@ -41,20 +54,44 @@ def layout(host: Host, cpus: List[str]) -> Any:
 
 def counts(host: Host, cpus: List[str], name: str) -> Any:
     """{text: how many processors say so}."""
-    said = Counter(value for value in (text(host, "%s/cpu%s/%s" % (CPU, cpu, name)) for cpu in cpus) if isinstance(value, str))
+    said = Counter(
+        value for value in (text(host, "%s/cpu%s/%s" % (CPU, cpu, name)) for cpu in cpus) if isinstance(value, str)
+    )
     return dict(said) if said else {"absent": "no such file: %s/cpu*/%s" % (CPU, name)}
 
 
-def range_of(host: Host, cpus: List[str], name: str) -> Any:
-    """Lowest and highest number over the processors."""
-    said = [value for value in (number(host, "%s/cpu%s/%s" % (CPU, cpu, name)) for cpu in cpus) if isinstance(value, int)]
-    return {"lowest": min(said), "highest": max(said)} if said else {"absent": "no such file: %s/cpu*/%s" % (CPU, name)}
+def megahertz(host: Host, cpus: List[str]) -> Any:
+    """Lowest and highest clock now, while this probe keeps one processor busy: an idle one may rest at any clock."""
+    until = time.monotonic() + SPIN_SECONDS
+    while time.monotonic() < until:
+        pass
+    said = [number(host, "%s/cpu%s/cpufreq/scaling_cur_freq" % (CPU, cpu)) for cpu in cpus]
+    values = [value / 1000.0 for value in said if isinstance(value, int)] + cpuinfo_megahertz(host)
+    return (
+        {"lowest": min(values), "highest": max(values)}
+        if values
+        else {"absent": "no clock in /proc/cpuinfo nor below " + CPU}
+    )
+
+
+def cpuinfo_megahertz(host: Host) -> List[float]:
+    """The clocks of /proc/cpuinfo; aarch64 has none there."""
+    said = host.read_or_absent("/proc/cpuinfo", 16 << 20)
+    return (
+        []
+        if isinstance(said, dict)
+        else [float(value) for value in re.findall(r"^cpu MHz\s*:\s*(\d+(?:\.\d+)?)\s*$", said, re.MULTILINE)]
+    )
 
 
 def numa_nodes(host: Host) -> Any:
     """{node: cpulist}; a node of memory alone (a GPU's) has an empty list."""
     nodes = host.glob("/sys/devices/system/node/node[0-9]*")
-    return {path.rpartition("/node")[2]: text(host, path + "/cpulist") for path in nodes} if nodes else {"absent": "no such folder: /sys/devices/system/node"}
+    return (
+        {path.rpartition("/node")[2]: text(host, path + "/cpulist") for path in nodes}
+        if nodes
+        else {"absent": "no such folder: /sys/devices/system/node"}
+    )
 
 
 def processor(host: Host) -> Any:
@@ -62,8 +99,18 @@ def processor(host: Host) -> Any:
     said = host.read_or_absent("/proc/cpuinfo", 16 << 20)
     if isinstance(said, dict):
         return said
-    rows = dict(reversed([(key.strip(), value.strip()) for key, _, value in (line.partition(":") for line in said.split("\n")) if key.strip()]))
-    return {key.replace(" ", "_"): rows[key] for key in ("model name", "stepping", "CPU part") if key in rows} or {"absent": "nothing known in /proc/cpuinfo"}
+    rows = dict(
+        reversed(
+            [
+                (key.strip(), value.strip())
+                for key, _, value in (line.partition(":") for line in said.split("\n"))
+                if key.strip()
+            ]
+        )
+    )
+    return {key.replace(" ", "_"): rows[key] for key in ("model name", "stepping", "CPU part") if key in rows} or {
+        "absent": "nothing known in /proc/cpuinfo"
+    }
 
 
 def vulnerabilities(host: Host) -> Any:
@@ -74,11 +121,15 @@ def vulnerabilities(host: Host) -> Any:
         return absent(error)
 
 
-def throttled(host: Host, cpus: List[str]) -> Any:
+def throttled(host: Host) -> Any:
     """Thermal throttle events since boot, added up over cores, and over packages."""
-    said = {}  # type: Dict[str, int]
-    for kind in ("core", "package"):
-        values = [number(host, "%s/cpu%s/thermal_throttle/%s_throttle_count" % (CPU, cpu, kind)) for cpu in cpus]
-        said[kind] = sum(value for value in values if isinstance(value, int))
-    return said
+    return {
+        kind: total(host, host.glob("%s/cpu[0-9]*/thermal_throttle/%s_throttle_count" % (CPU, kind)))
+        for kind in ("core", "package")
+    }
 
+
+def total(host: Host, paths: List[str]) -> Any:
+    """The sum of numbers; absent when one cannot be read."""
+    values = [number(host, path) for path in paths]
+    return next((value for value in values if isinstance(value, dict)), None) or sum(values)

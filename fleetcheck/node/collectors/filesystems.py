@@ -21,7 +21,11 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
 
 def asked(settings: Dict[str, Any], mounts: Any) -> List[str]:
     """The profile's mounts, and everything served over a network: that is where handles go stale."""
-    remote = [row["mount"] for row in mounts if row["type"] in ("nfs", "nfs4", "lustre", "ceph", "beegfs", "gpfs", "cifs")] if isinstance(mounts, list) else []
+    remote = (
+        [row["mount"] for row in mounts if row["type"] in ("nfs", "nfs4", "lustre", "ceph", "beegfs", "gpfs", "cifs")]
+        if isinstance(mounts, list)
+        else []
+    )
     return sorted(set(settings.get("mounts", ())) | set(remote))
 
 
@@ -31,7 +35,11 @@ def entries(host: Host, path: str) -> Any:
     if isinstance(said, dict):
         return said
     rows = [line.split() for line in said.split("\n") if line.strip() and not line.lstrip().startswith("#")]
-    return [{"source": unescaped(row[0]), "mount": unescaped(row[1]), "type": row[2], "options": row[3].split(",")} for row in rows if len(row) >= 4]
+    return [
+        {"source": unescaped(row[0]), "mount": unescaped(row[1]), "type": row[2], "options": row[3].split(",")}
+        for row in rows
+        if len(row) >= 4
+    ]
 
 
 def unescaped(word: str) -> str:
@@ -41,13 +49,16 @@ def unescaped(word: str) -> str:
 
 def rooms(host: Host, mounts: List[str]) -> Dict[str, Any]:
     """{mount: numbers} of all, each asked in a thread of its own."""
-    answers = {}  # type: Dict[str, Any]
+    answers: Dict[str, Any] = {}
     threads = [threading.Thread(target=ask, args=(host, mount, answers), daemon=True) for mount in mounts]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(DEADLINE_SECONDS + 2)
-    return {mount: answers.get(mount, {"absent": "no answer within %g s: %s" % (DEADLINE_SECONDS + 2, mount)}) for mount in mounts}
+    return {
+        mount: answers.get(mount, {"absent": "no answer within %g s: %s" % (DEADLINE_SECONDS + 2, mount)})
+        for mount in mounts
+    }
 
 
 def ask(host: Host, mount: str, answers: Dict[str, Any]) -> None:
@@ -60,6 +71,10 @@ def ask(host: Host, mount: str, answers: Dict[str, Any]) -> None:
         answers[mount] = {"error": absent(error)["absent"], "errno": error.errno}
     else:
         answers[mount] = {
-            "total_bytes": said.f_blocks * said.f_frsize, "free_bytes": said.f_bfree * said.f_frsize, "available_bytes": said.f_bavail * said.f_frsize,
-            "inodes": said.f_files, "inodes_available": said.f_favail, "flags": said.f_flag,
+            "total_bytes": said.f_blocks * said.f_frsize,
+            "free_bytes": said.f_bfree * said.f_frsize,
+            "available_bytes": said.f_bavail * said.f_frsize,
+            "inodes": said.f_files,
+            "inodes_available": said.f_favail,
+            "flags": said.f_flag,
         }

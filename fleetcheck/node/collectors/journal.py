@@ -14,13 +14,17 @@ def read(host: Host, which: List[str], seconds: float) -> Tuple[List[Record], in
     """The kernel records of one boot and how many lines were not readable; OSError when the journal does not have it."""
     done = host.run(["journalctl", "-k"] + which + ["-o", "json", "--no-pager", "-q"], seconds, limit=LIMIT)
     if done.status != 0:
-        raise OSError(errno.ENODATA, done.stderr.strip()[:200] or "exit status %d" % done.status, "journalctl " + " ".join(["-k"] + which))
+        raise OSError(
+            errno.ENODATA,
+            done.stderr.strip()[:200] or "exit status %d" % done.status,
+            "journalctl " + " ".join(["-k"] + which),
+        )
     return parse(done.stdout)
 
 
 def parse(text: str) -> Tuple[List[Record], int]:
     """One JSON object a line; a line that is none is counted."""
-    records = []  # type: List[Record]
+    records: List[Record] = []
     unreadable = 0
     for line in filter(None, text.split("\n")):
         try:

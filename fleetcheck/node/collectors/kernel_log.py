@@ -25,7 +25,8 @@ INTEREST = re.compile(
     r"NVRM|S?Xid|nvidia|peermem|mlx5|Hardware Error|Machine [Cc]heck|\bmce\b|EDAC|APEI|BERT|Memory failure|AER|PCIe|pcieport|pciehp"
     r"|nvme|md/raid|EXT4|XFS|BTRFS|I/O error|medium error|[Rr]ead-only|readonly|nfs|NFS|lockd|oom|[Oo]ut of memory"
     r"|blocked for more than|soft lockup|LOCKUP|rcu|throttled|temperature|BUG|[Pp]anic|Oops|protection fault|segfault"
-    r"|[Ii]nsufficient power|timed out|TX timeout|[Ll]ink (?:is )?[Dd]own|fallen off|installed in this system")
+    r"|[Ii]nsufficient power|timed out|TX timeout|[Ll]ink (?:is )?[Dd]own|fallen off|installed in this system"
+)
 
 
 class Window(NamedTuple):
@@ -40,7 +41,11 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
     """{source, seen, records, first_sequence, first_seconds, …, journal, previous_boot, pstore, boot_time_seconds}."""
     answer = ring(host)
     answer.update(
-        journal=this_boot(host, answer), previous_boot=previous_boot(host), pstore=crash_dumps(host), boot_time_seconds=boot_time(host))
+        journal=this_boot(host, answer),
+        previous_boot=previous_boot(host),
+        pstore=crash_dumps(host),
+        boot_time_seconds=boot_time(host),
+    )
     return answer
 
 
@@ -103,12 +108,25 @@ def window(read: Window) -> Dict[str, Any]:
     kept, cut = fitting(thinned(interesting))
     first = read.records[0] if read.records else Record(0, None, {"absent": "no record"}, "")
     return {
-        "seen": len(read.records), "unreadable": read.unreadable, "overwritten": read.overwritten, "cut": cut,
+        "seen": len(read.records),
+        "unreadable": read.unreadable,
+        "overwritten": read.overwritten,
+        "cut": cut,
         "repeats_left_out": len(interesting) - len(kept) - cut,
-        "first_sequence": {"absent": "no sequence numbers in this source"} if first.sequence is None else first.sequence,
+        "first_sequence": {"absent": "no sequence numbers in this source"}
+        if first.sequence is None
+        else first.sequence,
         "first_seconds": first.seconds,
-        "records": [{"sequence": record.sequence, "seconds": record.seconds, "priority": record.level & 7, "facility": record.level >> 3,
-                     "text": record.text[:TEXT]} for record in kept],
+        "records": [
+            {
+                "sequence": record.sequence,
+                "seconds": record.seconds,
+                "priority": record.level & 7,
+                "facility": record.level >> 3,
+                "text": record.text[:TEXT],
+            }
+            for record in kept
+        ],
     }
 
 
@@ -120,7 +138,7 @@ def shape(text: str) -> str:
 
 def thinned(records: List[Record]) -> List[Record]:
     """Of each shape the first and the last records; a flood of one fault must not crowd out another."""
-    places = {}  # type: Dict[str, List[int]]
+    places: Dict[str, List[int]] = {}
     for place, record in enumerate(records):
         places.setdefault(shape(record.text), []).append(place)
     kept = {place for group in places.values() for place in group[:EACH_END] + group[-EACH_END:]}
@@ -133,14 +151,19 @@ def fitting(records: List[Record]) -> Tuple[List[Record], int]:
     for place in range(len(records) - 1, -1, -1):
         left -= len(records[place].text[:TEXT]) + 100
         if left < 0:
-            return records[place + 1:], place + 1
+            return records[place + 1 :], place + 1
     return records, 0
 
 
 def this_boot(host: Host, answer: Dict[str, Any]) -> Dict[str, Any]:
     """The journal of this boot, asked only when the ring buffer no longer reaches back to it."""
     first = answer.get("first_seconds")
-    if answer.get("source") == "journalctl" or answer.get("first_sequence") == 0 or not isinstance(first, float) or first < 5:
+    if (
+        answer.get("source") == "journalctl"
+        or answer.get("first_sequence") == 0
+        or not isinstance(first, float)
+        or first < 5
+    ):
         return {"absent": "not needed"}
     try:
         return window(by_journal(host))
@@ -161,7 +184,9 @@ def crash_dumps(host: Host) -> Any:
     """Names and times of what firmware or RAM kept over a crash."""
     try:
         names = host.list("/sys/fs/pstore")
-        return [{"name": name, "modified_seconds": os.stat(host.path("/sys/fs/pstore/" + name)).st_mtime} for name in names]
+        return [
+            {"name": name, "modified_seconds": os.stat(host.path("/sys/fs/pstore/" + name)).st_mtime} for name in names
+        ]
     except OSError as error:
         return absent(error)
 

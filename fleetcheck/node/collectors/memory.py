@@ -14,8 +14,13 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
     """meminfo in bytes; EDAC counts sampled twice."""
     return {
         "info_bytes": meminfo(host, "/proc/meminfo"),
-        "nodes_bytes": {path.split("/")[-2]: meminfo(host, path) for path in host.glob("/sys/devices/system/node/node[0-9]*/meminfo")},
-        "swaps": swaps(host), "buddy": buddy(host), "edac": edac(host),
+        "nodes_bytes": {
+            path.split("/")[-2]: meminfo(host, path)
+            for path in host.glob("/sys/devices/system/node/node[0-9]*/meminfo")
+        },
+        "swaps": swaps(host),
+        "buddy": buddy(host),
+        "edac": edac(host),
         "transparent_hugepages": text(host, "/sys/kernel/mm/transparent_hugepage/enabled"),
     }
 
@@ -37,7 +42,11 @@ def swaps(host: Host) -> Any:
     rows = table(said)
     if not rows or rows[0][0] != "Filename":
         return {"absent": "no head line in /proc/swaps"}
-    return [{"name": row[0], "kind": row[1], "bytes": int(row[2]) * 1024} for row in rows[1:] if len(row) >= 3 and row[2].isdigit()]
+    return [
+        {"name": row[0], "kind": row[1], "bytes": int(row[2]) * 1024}
+        for row in rows[1:]
+        if len(row) >= 3 and row[2].isdigit()
+    ]
 
 
 def buddy(host: Host) -> Any:
@@ -46,7 +55,9 @@ def buddy(host: Host) -> Any:
     if isinstance(said, dict):
         return said
     rows = re.findall(r"^Node\s+(\d+), zone\s+(\S+)\s+([\d ]+?)\s*$", said, re.MULTILINE)
-    return [{"node": int(node), "zone": zone, "free": [int(word) for word in free.split()]} for node, zone, free in rows] or {"absent": "no zones in /proc/buddyinfo"}
+    return [
+        {"node": int(node), "zone": zone, "free": [int(word) for word in free.split()]} for node, zone, free in rows
+    ] or {"absent": "no zones in /proc/buddyinfo"}
 
 
 def edac(host: Host) -> Any:
@@ -62,5 +73,7 @@ def controller(host: Host, path: str) -> Dict[str, Any]:
     dimms = {}
     for dimm in host.glob(path + "/dimm[0-9]*") + host.glob(path + "/rank[0-9]*"):
         counted = {name[5:]: number(host, "%s/%s" % (dimm, name)) for name in PER_DIMM}
-        dimms[dimm.rpartition("/")[2]] = dict(counted, label=text(host, dimm + "/dimm_label"), location=text(host, dimm + "/dimm_location"))
+        dimms[dimm.rpartition("/")[2]] = dict(
+            counted, label=text(host, dimm + "/dimm_label"), location=text(host, dimm + "/dimm_location")
+        )
     return {"ce_count": number(host, path + "/ce_count"), "ue_count": number(host, path + "/ue_count"), "dimms": dimms}

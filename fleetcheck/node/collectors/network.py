@@ -1,31 +1,64 @@
 """Runs on the node: each network interface as sysfs shows it, its counters read twice."""
 
+import re
 from typing import Any, Dict
 
-from fleetcheck.node.collectors.values import last, names, number, numbers, text, twice
+from fleetcheck.node.collectors.values import last, names, number, numbers, output, text, twice, uptime
 from fleetcheck.node.host import Host
 
 NET = "/sys/class/net"
+ERRORS = re.compile(r"err|crc|symbol|fcs|discard|drop|undersize|link_down|corrected_bits")
 
 
 def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
-    """{interfaces: {name: …}, counters: two samples of {name: {counter: total}}}."""
+    """{interfaces: {name: …}, counters and driver_counters: two samples of {name: {counter: total}}}."""
     found = names(host, NET)
     if isinstance(found, dict):
-        return {"interfaces": found, "counters": found}
+        return {"interfaces": found, "counters": found, "driver_counters": found, "uptime_seconds": uptime(host)}
     interfaces = [name for name in found if host.exists("%s/%s/operstate" % (NET, name))]  # bonding_masters is a file
-    counters = twice(lambda: {name: numbers(host, "%s/%s/statistics" % (NET, name)) for name in interfaces})
-    return {"interfaces": {name: interface(host, name) for name in interfaces}, "counters": counters}
+    samples = twice(
+        lambda: [
+            {name: numbers(host, "%s/%s/statistics" % (NET, name)) for name in interfaces},
+            {name: driver_counters(host, name) for name in interfaces if host.exists("%s/%s/device" % (NET, name))},
+        ]
+    )
+    return {
+        "interfaces": {name: interface(host, name) for name in interfaces},
+        "uptime_seconds": uptime(host),
+        "counters": dict(samples, first=samples["first"][0], second=samples["second"][0]),
+        "driver_counters": dict(samples, first=samples["first"][1], second=samples["second"][1]),
+    }
+
+
+def driver_counters(host: Host, name: str) -> Any:
+    """The driver's own error counters by ``ethtool -S``; none for a driver that keeps none."""
+    said = output(host, ["ethtool", "-S", name], 5)
+    if "absent" in said:
+        return said
+    if said["status"] != 0:
+        return (
+            {}
+            if "no stats available" in said["stderr"]
+            else {"absent": "ethtool -S %s: %s" % (name, said["stderr"].strip())}
+        )
+    rows = re.findall(r"^\s*([\w.]+):\s*(\d+)\s*$", said["stdout"], re.MULTILINE)
+    return {key: int(value) for key, value in rows if ERRORS.search(key)}
 
 
 def interface(host: Host, name: str) -> Dict[str, Any]:
     """One interface. Speed and carrier cannot be read (EINVAL) while it is down; speed is -1 where there is none."""
     folder = "%s/%s" % (NET, name)
     return {
-        "operstate": text(host, folder + "/operstate"), "carrier": number(host, folder + "/carrier"),
-        "speed_mbits_per_second": speed(host, folder), "duplex": text(host, folder + "/duplex"), "mtu_bytes": number(host, folder + "/mtu"),
-        "carrier_changes": number(host, folder + "/carrier_changes"), "address": text(host, folder + "/address"),
-        "physical": host.exists(folder + "/device"), "driver": last(host, folder + "/device/driver"), "pci": last(host, folder + "/device"),
+        "operstate": text(host, folder + "/operstate"),
+        "carrier": number(host, folder + "/carrier"),
+        "speed_mbits_per_second": speed(host, folder),
+        "duplex": text(host, folder + "/duplex"),
+        "mtu_bytes": number(host, folder + "/mtu"),
+        "carrier_changes": number(host, folder + "/carrier_changes"),
+        "address": text(host, folder + "/address"),
+        "physical": host.exists(folder + "/device"),
+        "driver": last(host, folder + "/device/driver"),
+        "pci": last(host, folder + "/device"),
         "bond": last(host, folder + "/master"),
     }
 

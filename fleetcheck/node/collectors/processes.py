@@ -59,16 +59,29 @@ def parse(stat: str) -> Process:
 
 def told(process: Process, now: float) -> Dict[str, Any]:
     """What leaves the node of a process."""
-    return {"pid": process.pid, "name": process.name, "state": process.state, "age_seconds": now - process.started_seconds}
+    return {
+        "pid": process.pid,
+        "name": process.name,
+        "state": process.state,
+        "age_seconds": now - process.started_seconds,
+    }
 
 
 def stuck(host: Host, found: List[Process]) -> List[Process]:
     """User processes that do not leave uninterruptible sleep; a busy one leaves it many times a second."""
-    waiting = {process.pid: switches(host, process.pid) for process in found if process.state == "D" and not process.flags & KERNEL_THREAD}
+    waiting = {
+        process.pid: switches(host, process.pid)
+        for process in found
+        if process.state == "D" and not process.flags & KERNEL_THREAD
+    }
     if waiting:
         time.sleep(APART_SECONDS)
     again = [look(host, str(pid)) for pid in waiting]
-    return [process for process in again if process and process.state == "D" and switches(host, process.pid) == waiting[process.pid]]
+    return [
+        process
+        for process in again
+        if process and process.state == "D" and switches(host, process.pid) == waiting[process.pid]
+    ]
 
 
 def switches(host: Host, pid: int) -> List[str]:
@@ -79,7 +92,7 @@ def switches(host: Host, pid: int) -> List[str]:
 
 def jobs(host: Host, found: List[Process]) -> Set[str]:
     """Slurm job numbers: of step daemons, which name their step, and of control groups."""
-    ids = set()  # type: Set[str]
+    ids: Set[str] = set()
     for process in found:
         if process.name.startswith("slurmstepd"):
             ids.update(step.partition(".")[0] for step in STEP.findall(said(host, process.pid, "cmdline")))

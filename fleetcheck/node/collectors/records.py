@@ -20,7 +20,7 @@ class Record(NamedTuple):
 def parse(text: str) -> Tuple[List[Record], int]:
     """Records of /dev/kmsg and how many lines are none. A line without a head goes on with the record before it; one that
     starts with a space is the device's dictionary (Documentation/ABI/testing/dev-kmsg)."""
-    records = []  # type: List[Record]
+    records: List[Record] = []
     unreadable = 0
     for line in text.split("\n"):
         head = _HEAD.match(line)
@@ -34,7 +34,7 @@ def parse(text: str) -> Tuple[List[Record], int]:
 
 def raw_dmesg(text: str) -> Tuple[List[Record], int]:
     """Records of ``dmesg -r``: ``<level>[seconds] text``."""
-    records = []  # type: List[Record]
+    records: List[Record] = []
     unreadable = 0
     for line in text.split("\n"):
         head = _RAW.match(line)

@@ -1,14 +1,23 @@
 """Runs on the node: who it is, since when, what it runs, and whether a job is on it."""
 
 import re
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Set
 
 from fleetcheck.node.collectors import processes
-from fleetcheck.node.collectors.values import names, output, text
+from fleetcheck.node.collectors.values import names, output, text, uptime
 from fleetcheck.node.host import Host, absent
 
 VARIABLES = re.compile(r"^\s*(?:export\s+)?((?:CUDA|NVIDIA|NCCL|LD_PRELOAD)\w*)\s*=", re.MULTILINE)
-DMI = ("product_name", "sys_vendor", "product_serial", "chassis_serial", "board_serial", "board_name", "bios_version", "product_uuid")
+DMI = (
+    "product_name",
+    "sys_vendor",
+    "product_serial",
+    "chassis_serial",
+    "board_serial",
+    "board_name",
+    "bios_version",
+    "product_uuid",
+)
 
 
 def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
@@ -19,7 +28,7 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
         "machine": {name: text(host, "/sys/class/dmi/id/" + name) for name in DMI},
         "serial": serial(host),
         "boot_id": text(host, "/proc/sys/kernel/random/boot_id"),
-        "uptime_seconds": first_number(host, "/proc/uptime"),
+        "uptime_seconds": uptime(host),
         "boot_time_seconds": boot_time(host),
         "kernel": text(host, "/proc/sys/kernel/osrelease"),
         "os_image": os_image(host),
@@ -39,7 +48,11 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
 def serial(host: Host) -> Any:
     """The machine's serial: the product's, else the chassis's. Only root may read them; boards without a DMI table have none."""
     tried = []
-    for path in ("/sys/class/dmi/id/product_serial", "/sys/class/dmi/id/chassis_serial", "/proc/device-tree/serial-number"):
+    for path in (
+        "/sys/class/dmi/id/product_serial",
+        "/sys/class/dmi/id/chassis_serial",
+        "/proc/device-tree/serial-number",
+    ):
         found = text(host, path)
         if isinstance(found, str) and found.strip("\0 "):
             return found.strip("\0 ")
@@ -80,7 +93,9 @@ def os_image(host: Host) -> Any:
 def architecture(host: Host) -> Any:
     """As ``uname -m``."""
     said = output(host, ["uname", "-m"], 5)
-    return said if "absent" in said else said["stdout"].strip() or {"absent": "uname -m said nothing: %s" % said["stderr"]}
+    return (
+        said if "absent" in said else said["stdout"].strip() or {"absent": "uname -m said nothing: %s" % said["stderr"]}
+    )
 
 
 def load(host: Host) -> Any:
@@ -102,7 +117,7 @@ def modules(host: Host) -> Any:
 
 def environment_names(host: Host) -> Any:
     """Which CUDA, NVIDIA and NCCL variables every login gets; names only. A missing file sets none."""
-    found = set()  # type: set
+    found: Set[str] = set()
     paths = ["/etc/environment"] + host.glob("/etc/profile.d/*.sh") + host.glob("/etc/environment.d/*.conf")
     for path in filter(host.exists, paths):
         said = host.read_or_absent(path)
@@ -117,5 +132,9 @@ def file_handles(host: Host) -> Any:
     words = host.read_or_absent("/proc/sys/fs/file-nr")
     if isinstance(words, dict):
         return words
-    parts = words.split()  # type: List[str]
-    return {"open": int(parts[0]), "limit": int(parts[2])} if len(parts) == 3 and "".join(parts).isdigit() else {"absent": "not three numbers: /proc/sys/fs/file-nr"}
+    parts: List[str] = words.split()
+    return (
+        {"open": int(parts[0]), "limit": int(parts[2])}
+        if len(parts) == 3 and "".join(parts).isdigit()
+        else {"absent": "not three numbers: /proc/sys/fs/file-nr"}
+    )

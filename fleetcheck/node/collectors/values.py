@@ -73,3 +73,12 @@ def output(host: Host, argv: List[str], seconds: float) -> Any:
 def table(lines: str) -> List[List[str]]:
     """The words of each line that has any."""
     return [line.split() for line in lines.split("\n") if line.strip()]
+
+
+def uptime(host: Host) -> Any:
+    """Seconds since boot: links still train in the first minutes."""
+    said = text(host, "/proc/uptime")
+    try:
+        return said if isinstance(said, dict) else float(said.split()[0])
+    except (ValueError, IndexError):
+        return {"absent": "not a number: /proc/uptime"}

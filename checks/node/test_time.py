@@ -1,0 +1,15 @@
+"""The clock: a source first, the offset second. An offset of zero without a source is no synchronisation."""
+
+import pytest
+
+
+@pytest.mark.check(component="time", severity="degraded", action="fix-config")
+def test_clock_follows_a_source(clock):
+    """The clock daemon follows a source, by leap status, reference and stratum. Check its servers and the firewall."""
+    assert not clock.unsynchronised
+
+
+@pytest.mark.check(component="time", severity="degraded", action="fix-config")
+def test_clock_offset_is_small(clock, profile):
+    """The clock is within the profile's offset of its source. A node just booted may still be slewing."""
+    assert clock.offset_seconds in profile.time.offset_seconds

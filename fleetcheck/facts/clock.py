@@ -1,0 +1,123 @@
+"""Whether a node's clock is kept right, by what, and how far it is off. Runs on the controller.
+
+Judged in the order that cannot be fooled: a source first (leap status, reference, stratum), the offset last. An offset of
+0.000000000 s without a source is what a clock that nobody sets looks like.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fleetcheck.absent import Absent, NotMeasured
+from fleetcheck.facts.growth import noted
+from fleetcheck.inventory import Node
+from fleetcheck.profile import Profile
+from fleetcheck.view import Reading, View
+
+LOCAL_REFERENCES = ("00000000", "7F7F0101", "7F7F0100", "127.127.1.1", "127.127.1.0")
+"""No reference, or chronyd set to follow its own clock."""
+UNSYNCHRONISED_STRATUM = 16
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+
+
+def tracking(text: str) -> dict[str, str]:
+    """The rows of ``chronyc tracking``.
+
+    >>> tracking("Reference ID    : 00000000 ()\\nStratum         : 0\\n")["Stratum"]
+    '0'
+    """
+    rows = (line.partition(" : ") for line in text.splitlines())
+    return {key.strip(): value.strip() for key, colon, value in rows if colon}
+
+
+def without_source(rows: Mapping[str, str]) -> str:
+    """Why chrony follows no source; empty when it follows one. Raises NotMeasured on an answer that is not chrony's."""
+    if not {"Reference ID", "Stratum", "Leap status"} <= set(rows) or not rows["Stratum"].isdigit():
+        raise NotMeasured(f"not chronyc's tracking: {dict(rows)!r:.120}")
+    if rows["Leap status"] == "Not synchronised":
+        return "leap status: Not synchronised"
+    reference, stratum = rows["Reference ID"].split()[0], int(rows["Stratum"])
+    if reference in LOCAL_REFERENCES:
+        return f"reference {reference}: its own clock"
+    return f"stratum {stratum}" if not 0 < stratum < UNSYNCHRONISED_STRATUM else ""
+
+
+def chrony_offset_seconds(rows: Mapping[str, str]) -> float:
+    """System time against NTP time, positive when fast.
+
+    >>> chrony_offset_seconds({"System time": "0.000021 seconds slow of NTP time"})
+    -2.1e-05
+    """
+    found = re.fullmatch(r"(\d+\.\d+) seconds (fast|slow) of NTP time", rows.get("System time", ""))
+    if not found:
+        raise NotMeasured(f"no system time in chronyc's tracking: {rows.get('System time', '')!r:.80}")
+    return float(found[1]) * (1 if found[2] == "fast" else -1)
+
+
+def timesyncd_offset_seconds(text: str) -> float:
+    """The offset line of ``timedatectl timesync-status``.
+
+    >>> timesyncd_offset_seconds("       Offset: -1.250ms\\n")
+    -0.00125
+    """
+    found = re.search(r"^\s*Offset: ([+-]?\d+(?:\.\d+)?)(ns|us|µs|ms|s|min)\s*$", text, re.MULTILINE)
+    if not found:
+        raise NotMeasured("no offset in timedatectl timesync-status")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+class Clock(View):
+    """The node's clock."""
+
+    __slots__ = ()
+    wall_clock_seconds = Reading(float)
+    clocksource = Reading(str)
+
+    @property
+    def unsynchronised(self) -> str:
+        """Why the clock follows no source, or empty. chrony speaks first, then systemd; NotMeasured when neither can."""
+        rows = self._chrony()
+        if not isinstance(rows, Absent):
+            return noted("clock.unsynchronised", without_source(rows))
+        said = self._said("timedatectl")
+        found = re.search(r"^NTPSynchronized=(yes|no)$", said, re.MULTILINE) if isinstance(said, str) else None
+        if not found:
+            raise NotMeasured(
+                f"no clock daemon told: {rows.reason}; {said.reason if isinstance(said, Absent) else 'timedatectl did not say NTPSynchronized'}"
+            )
+        return noted("clock.unsynchronised", "" if found[1] == "yes" else "timedatectl: NTPSynchronized=no")
+
+    @property
+    def offset_seconds(self) -> float:
+        """How far the clock is off, by its daemon; NotMeasured while there is no source, for then the offset means nothing."""
+        why = self.unsynchronised
+        if why:
+            raise NotMeasured(f"the offset means nothing without a source ({why})")
+        rows = self._chrony()
+        if not isinstance(rows, Absent):
+            return noted("clock.offset_seconds", chrony_offset_seconds(rows))
+        said = self._said("timesync")
+        return noted("clock.offset_seconds", timesyncd_offset_seconds("" if isinstance(said, Absent) else said))
+
+    def _chrony(self) -> dict[str, str] | Absent:
+        said = self._said("chrony_tracking")
+        return said if isinstance(said, Absent) else tracking(said)
+
+    def _said(self, name: str) -> str | Absent:
+        """What a program printed; Absent when it could not be run or said that it could not tell."""
+        ran = View(self.raw.get(name) if isinstance(self.raw, Mapping) else self.raw, f"clock.{name}")
+        status, said, complaint = ran.get("status", int), ran.get("stdout", str), ran.get("stderr", str)
+        if isinstance(status, Absent) or isinstance(said, Absent):
+            return Absent(str(next(value.reason for value in (status, said) if isinstance(value, Absent))))
+        if status != 0 or said.startswith("506 "):
+            return Absent(
+                f"{name} ended with {status}: {said.strip() or complaint if isinstance(complaint, str) else said}"[:200]
+            )
+        return str(said)
+
+
+def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Clock:
+    """The clock as told by the node."""
+    return Clock(data, "clock")

@@ -1,0 +1,170 @@
+"""The mounts a profile promises, and what fstab wants mounted. Runs on the controller."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from fleetcheck.absent import Absent
+from fleetcheck.facts.growth import noted
+from fleetcheck.inventory import Node
+from fleetcheck.profile import FilesystemProfile, Profile
+from fleetcheck.recording import Concern, Part
+from fleetcheck.view import Nested, Parts, Reading, View
+
+NOT_MOUNTED_AT_BOOT = ("noauto", "x-systemd.automount", "nofail")
+STALE = {errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN, errno.EIO}
+KERNELS_OWN = ("swap", "proc", "sysfs", "tmpfs", "devpts", "none", "ignore")
+
+
+class Room(View):
+    """What statvfs told of a mount."""
+
+    __slots__ = ()
+    total_bytes = Reading(int)
+    free_bytes = Reading(int)
+    available_bytes = Reading(int)
+    inodes = Reading(int)
+    inodes_available = Reading(int)
+    flags = Reading(int)
+
+    @property
+    def free_percent(self) -> float:
+        """As df counts: of what users may use, blocks kept for root left out."""
+        used = self.total_bytes - self.free_bytes
+        return self._share("free_percent", self.available_bytes, used + self.available_bytes)
+
+    @property
+    def inodes_free_percent(self) -> float:
+        """Of all inodes; a filesystem that makes them as needed reports none, and never runs out."""
+        total = self.inodes
+        return (
+            self._share("inodes_free_percent", self.inodes_available, total)
+            if total
+            else noted(f"{self.where}.inodes_free_percent", 100.0, self.part)
+        )
+
+    def _share(self, name: str, some: int, whole: int) -> float:
+        return noted(f"{self.where}.{name}", 100 * some / whole if whole else 0.0, self.part)
+
+
+class Mount(View):
+    """One mount of the profile. expected: its section; mounted: whether /proc/mounts lists it."""
+
+    __slots__ = ("expected",)
+    mounted = Reading(bool)
+    type = Reading(str)
+    options = Reading(list)
+    room = Nested(Room)
+
+    def __init__(self, raw: Mapping[str, Any], expected: FilesystemProfile) -> None:
+        super().__init__(raw, "filesystem", Part("filesystem", expected.mount, expected.mount))
+        self.expected = expected
+
+    @property
+    def silent(self) -> Concern | None:
+        """Why the mount does not answer: it hangs, or its server forgot it."""
+        told = self.room.raw
+        if isinstance(told, Absent):
+            bool(told)  # not measured
+        hung, code = (told.get("hung_seconds"), told.get("errno")) if isinstance(told, Mapping) else (None, None)
+        if hung is not None:
+            return Concern(f"asking for its size did not end within {hung} s")
+        if code in STALE:
+            return Concern(
+                f"does not answer: {told.get('error')}" if isinstance(told, Mapping) else "", action="fix-config"
+            )
+        self.room.get("total_bytes", int) + 0  # not measured when there is neither an answer nor a reason
+        return None
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writing is impossible although the profile wants it possible: by its options, or by the kernel's word now."""
+        if not self.expected.writable:
+            return False
+        said = "ro" in self.options or bool(self.room.flags & os.ST_RDONLY)
+        return noted("filesystem.read_only", said, self.part)
+
+    @property
+    def wrong_type(self) -> bool:
+        """Whether it is of none of the types the profile lists."""
+        return bool(self.expected.types) and self.type not in self.expected.types
+
+    @property
+    def inodes_short(self) -> bool:
+        """Whether inodes run out, by the profile's limit if it has one."""
+        return (
+            self.expected.inodes_free_percent is not None
+            and self.room.inodes_free_percent not in self.expected.inodes_free_percent
+        )
+
+
+class Wanted(View):
+    """One line of fstab that boot should have mounted."""
+
+    __slots__ = ()
+    mounted = Reading(bool)
+
+
+class Filesystems(Parts[Mount]):
+    """The profile's mounts; ``wanted`` are those of fstab."""
+
+    def __init__(self, mounts: list[Mount], wanted: Parts[Wanted]) -> None:
+        super().__init__(mounts, "mounts", len(mounts))
+        self.wanted = wanted
+
+
+def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Filesystems:
+    """One part per mount of the profile."""
+    listed, room = data.get("mounts"), data.get("room")
+    mounts = [Mount(_mount(each.mount, listed, room), each) for each in profile.filesystems]
+    return Filesystems(mounts, _wanted(data.get("fstab"), listed))
+
+
+def _mount(mount: str, listed: Any, room: Any) -> dict[str, Any]:
+    told = room.get(mount) if isinstance(room, Mapping) else None
+    said: dict[str, Any] = {"room": told} if told is not None else {}
+    if not isinstance(listed, list) or not listed or not all(map(_whole, listed)):
+        reason = listed.get("absent") if isinstance(listed, Mapping) else "not a list of mounts: /proc/mounts"
+        return {**said, **dict.fromkeys(("mounted", "type", "options"), {"absent": str(reason)})}
+    row = next(
+        (each for each in reversed(listed) if each["mount"] == mount), None
+    )  # the latest mount over a place is the one seen
+    if row is None:
+        return {**said, "mounted": False, "type": {"absent": "not mounted"}, "options": {"absent": "not mounted"}}
+    return {**said, "mounted": True, "type": row["type"], "options": row["options"]}
+
+
+def _whole(row: Any) -> bool:
+    return isinstance(row, Mapping) and {"mount", "type", "options"} <= set(row)
+
+
+def _wanted(fstab: Any, listed: Any) -> Parts[Wanted]:
+    rows = fstab if isinstance(fstab, list) else None
+    places = {row["mount"] for row in listed if _whole(row)} if isinstance(listed, list) else None
+    if rows is None or places is None or not all(map(_whole, rows)):
+        told = fstab if rows is None else listed
+        return Parts(
+            [],
+            "mounts of fstab",
+            unreadable=[str(told.get("absent")) if isinstance(told, Mapping) else "fstab or mounts: not told in full"],
+        )
+    return Parts(
+        [
+            Wanted(
+                {"mounted": row["mount"].rstrip("/") in places or row["mount"] in places},
+                "fstab",
+                Part("filesystem", row["mount"], row["mount"]),
+            )
+            for row in rows
+            if _at_boot(row)
+        ],
+        "mounts of fstab",
+    )
+
+
+def _at_boot(row: Mapping[str, Any]) -> bool:
+    special = row["type"] in KERNELS_OWN or row["mount"] in KERNELS_OWN
+    return not special and not any(option in NOT_MOUNTED_AT_BOOT for option in row["options"])

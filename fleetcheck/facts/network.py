@@ -1,0 +1,95 @@
+"""The Ethernet interfaces a profile names. Runs on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from fleetcheck.facts.growth import Growth
+from fleetcheck.facts.training import settled
+from fleetcheck.inventory import Node
+from fleetcheck.profile import LinkProfile, Profile
+from fleetcheck.recording import Part
+from fleetcheck.view import Parts, Reading, View
+
+BAD_FRAMES = ("rx_crc_errors", "rx_frame_errors", "rx_length_errors", "tx_carrier_errors")
+"""Frames damaged on the wire; drops and overruns are congestion."""
+PHY_ERRORS = frozenset(
+    {
+        "rx_crc_errors_phy",
+        "rx_symbol_err_phy",
+        "rx_pcs_symbol_err_phy",
+        "rx_crc_errors",
+        "rx_symbol_errors",
+        "rx_fcs_errors",
+        "crc_errors.nic",
+        "rx_crc_errors.nic",
+        "symbol_error_during_carrier",
+    }
+)
+"""What FEC could not put right, by the names of several drivers' ``ethtool -S``. Corrected bits are the normal life of a PAM4 link."""
+DROPS = ("rx_missed_errors", "rx_fifo_errors")
+
+
+class Link(View):
+    """One interface."""
+
+    __slots__ = ("boot", "growth", "phy")
+    operstate = Reading(str)
+    carrier = Reading(int)
+    speed_mbits_per_second = Reading(int)
+    duplex = Reading(str)
+    mtu_bytes = Reading(int)
+    carrier_changes = Reading(int)
+    driver = Reading(str)
+
+    def __init__(self, raw: object, name: str, data: Mapping[str, Any]) -> None:
+        part = Part("nic", name, name)
+        super().__init__(raw, "link", part)
+        self.boot = View(data, "network", part)
+        self.growth = Growth(data.get("counters"), "link.counters", part)
+        self.phy = Growth(data.get("driver_counters"), "link.driver_counters", part)
+
+    @property
+    def down(self) -> bool:
+        """Whether it carries nothing. Some drivers never leave operstate ``unknown``; their carrier speaks."""
+        is_down = self.operstate not in ("up", "unknown") or self.carrier != 1
+        if is_down:
+            settled(self.boot, f"link {self.label}")
+        return is_down
+
+    def damaged_per_second(self) -> float:
+        """Frames damaged on the wire, all kinds together."""
+        return sum(self.growth.per_second(self.label, name) for name in BAD_FRAMES)
+
+    def dropped_per_second(self) -> float:
+        """Frames the machine did not fetch in time."""
+        return sum(self.growth.per_second(self.label, name) for name in DROPS)
+
+    def phy_errors_per_second(self) -> float:
+        """Errors of the physical layer by the driver's own counters; 0 for a driver that has none of them."""
+        return sum(self.phy.per_second(self.label, name) for name in self.phy.names(self.label) if name in PHY_ERRORS)
+
+
+def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Parts[Link]:
+    """One part per interface of the profile; skips where it names none."""
+    if profile.links is None:
+        pytest.skip(f"profile {profile.name} names no network interfaces")
+    return Parts(
+        [Link(_interface(data, name), name, data) for name in profile.links.names], "links", len(profile.links.names)
+    )
+
+
+def expected(profile: Profile) -> LinkProfile:
+    """What the profile expects of its interfaces."""
+    assert profile.links is not None
+    return profile.links
+
+
+def _interface(data: Mapping[str, Any], name: str) -> Any:
+    found = data.get("interfaces")
+    if isinstance(found, Mapping) and "absent" not in found and name not in found and found:
+        return {"operstate": "not present"}  # the list was read, and the interface is not in it
+    return found.get(name) if isinstance(found, Mapping) and "absent" not in found else found
