@@ -1,4 +1,4 @@
-"""The base machines of the sandbox: what a healthy node of a profile shows in NVML, files, commands and its kernel log. Controller side."""
+"""The base machines of the sandbox: what a healthy node of a profile shows in NVML, files, programs and kernel log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from functools import lru_cache
 from typing import Any
 
 from fleetcheck.profile import Profile
-from fleetcheck.sandbox.machine import configuration, kmsg, network, nvml, pci, proc, processes, processors, rdma, storage
+from fleetcheck.sandbox.machine import (
+    configuration,
+    kmsg,
+    logs,
+    network,
+    nvml,
+    pci,
+    proc,
+    processes,
+    processors,
+    rdma,
+    storage,
+)
 from fleetcheck.sandbox.machine.base import Base, base
 from fleetcheck.sandbox.machine.commands import commands
 from fleetcheck.sandbox.machine.description import describe
@@ -24,8 +36,12 @@ __all__ = ["GpuSlot", "Machine", "describe", "machine"]
 
 @dataclass
 class Machine:
-    """A healthy node. files: absolute path → text, ``{text, n}`` that grows, ``{link}`` or ``{folder}``; commands: program and words →
-    ``{stdout, stderr, exit}``; kmsg: lines with their seconds since boot. shared: the part of files that equal profiles have in common."""
+    """A healthy node.
+
+    files: absolute path → text, ``{text, n}`` that grows, ``{link}`` or ``{folder}``; shared: those of them that all
+    nodes of the profile have in common. statvfs: mount → names of os.statvfs. commands: program and words →
+    ``{stdout, stderr, exit}``. kmsg: lines with their seconds since boot.
+    """
 
     profile: Profile
     gpus: list[GpuSlot]
@@ -75,6 +91,6 @@ def _shared_of(text: str) -> _Shared:
 
 def _own(one: Node) -> Files:
     files = proc.own(one)
-    for subject in (pci, network, rdma, storage, configuration):
+    for subject in (pci, network, rdma, storage, configuration, logs):
         files |= subject.own(one)
     return files | processes.processes(one) | processes.sockets(one)

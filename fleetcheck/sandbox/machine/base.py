@@ -1,17 +1,17 @@
-"""What all nodes of one profile have in common: the profile's expectations settled into one healthy machine. Controller side."""
+"""What all nodes of one profile have in common: the profile's expectations settled into one healthy machine."""
 
 from __future__ import annotations
 
-import datetime
 import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fleetcheck.bound import Choice
-from fleetcheck.profile import Bundle, FilesystemProfile, GpuProfile, HcaProfile, Profile
+from fleetcheck.profile import Bundle, GpuProfile, HcaProfile, Profile
 from fleetcheck.sandbox.machine.chips import Chip, Processor
 from fleetcheck.sandbox.machine.entries import settle
+from fleetcheck.sandbox.machine.mounts import Mount, data_drives, mounts
 from fleetcheck.sandbox.machine.servers import CPU_HOST, GB200_TRAY, GPU_SERVERS, Place, Server
 
 DEFAULT_DRIVER = "580.95.05"
@@ -109,20 +109,6 @@ class Hca:
 
 
 @dataclass(frozen=True)
-class Mount:
-    """One mounted filesystem of a healthy node."""
-
-    mount: str
-    source: str
-    kind: str
-    options: str
-    size_bytes: int
-    inodes: int
-    used_percent: int
-    profile: bool = True                               # False: a mount every Linux has, such as /sys
-
-
-@dataclass(frozen=True)
 class Base:
     """A profile settled into one healthy machine; shared by all its nodes."""
 
@@ -157,9 +143,10 @@ def _base(text: str) -> Base:
     links = profile.links
     return Base(
         profile, server, _versions(profile, server), _gpus(profile.gpu, server), _cpus(profile, server),
-        settle(profile.memory.total_bytes, server.dimms * (server.dimm_gibibytes << 30) * 0.985), _hcas(profile.hcas, server),
+        settle(profile.memory.total_bytes, server.dimms * (server.dimm_gibibytes << 30) * 0.985),
+        _hcas(profile.hcas, server),
         links.names if links else ("eth0",), settle(links.speed_mbits_per_second if links else None, 25_000),
-        settle(links.mtu_bytes if links else None, 1500), _data_drives(server), _mounts(profile, server),
+        settle(links.mtu_bytes if links else None, 1500), data_drives(server), mounts(profile, server),
     )
 
 
@@ -178,7 +165,7 @@ def _of_architecture(architecture: str) -> Server:
 
 
 def newest(bundles: Sequence[Bundle]) -> Bundle | None:
-    """The bundle a fleet converges on: without an end before one with an end, then the latest date, then the first listed."""
+    """The bundle a fleet converges on: one without an end before others, then the latest, then the first listed."""
     return max(bundles, key=lambda bundle: (bundle.until is None, bundle.date), default=None)
 
 
@@ -223,7 +210,8 @@ def _gpus(profile: GpuProfile | None, server: Server) -> Gpus | None:
         settle(profile.nvlink_mbytes_per_second, chip.link_mbytes_per_second), profile.fabric,
         settle(profile.pcie_width, 16), settle(profile.pcie_generation, chip.pcie_generation),
         settle(profile.power_limit_watts, chip.watts),
-        _mode(profile.compute_mode, {"default": 0, "exclusive-thread": 1, "prohibited": 2, "exclusive-process": 3, "exclusive_process": 3}),
+        _mode(profile.compute_mode, {"default": 0, "exclusive-thread": 1, "prohibited": 2, "exclusive-process": 3,
+                                     "exclusive_process": 3}),
         bool(_mode(profile.persistence_mode, on)), bool(_mode(profile.mig_mode, on)), places,
     )
 
@@ -233,72 +221,17 @@ def _cpus(profile: Profile, server: Server) -> Cpus:
     cores = settle(cpu.cores, 112)
     governor = cpu.governor.allowed[0] if cpu.governor else "performance"
     sockets = settle(cpu.sockets, 2)
-    return Cpus(server.processor, sockets, cores, settle(cpu.threads, 2 * cores), settle(cpu.numa_nodes, sockets), governor)
+    return Cpus(server.processor, sockets, cores, settle(cpu.threads, 2 * cores), settle(cpu.numa_nodes, sockets),
+                governor)
 
 
 def _hcas(profile: HcaProfile | None, server: Server) -> tuple[Hca, ...]:
     if profile is None:
         return ()
-    places = [group.nic for group in server.groups if group.nic] + [Place("0000:a1:00.0", ("0000:a0:01.1",), 0)] * (not server.groups)
+    places = [group.nic for group in server.groups if group.nic] + [Place("0000:a1:00.0", ("0000:a0:01.1",),
+                                                                          0)] * (not server.groups)
     layer = profile.link_layer.allowed[0]
     rate = settle(profile.rate_gbits_per_second, 400)
     compute = [Hca(name, place, layer, rate, True) for name, place in zip(profile.names, places, strict=False)]
     spare = next(name for name in (f"mlx5_{number}" for number in range(99)) if name not in profile.names)
     return (*compute, Hca(spare, server.management, "Ethernet", 100, False))
-
-
-def _data_drives(server: Server) -> tuple[Place, ...]:
-    return tuple(group.nvme for group in server.groups if group.nvme)
-
-
-def _mounts(profile: Profile, server: Server) -> tuple[Mount, ...]:
-    own = [_mount(filesystem, server) for filesystem in profile.filesystems]
-    if not any(mount.mount == "/" for mount in own):
-        own.insert(0, Mount("/", "/dev/md0", "ext4", "rw,relatime", 1_888_000_000_000, 117_000_000, 9, False))
-    return (*sorted(own, key=lambda mount: mount.mount), *_system_mounts(profile))
-
-
-def _mount(filesystem: FilesystemProfile, server: Server) -> Mount:
-    """A mount of the profile: root on the mirrored boot drives, local paths on the data drives, anything else from the network."""
-    kind = filesystem.types[0] if filesystem.types else ("ext4" if filesystem.mount in ("/", "/boot") else "xfs")
-    options = ("rw" if filesystem.writable else "ro") + ",relatime"
-    free = max(filesystem.free_percent.low or 0, filesystem.inodes_free_percent.low or 0 if filesystem.inodes_free_percent else 0)
-    source, options, size, inodes = _SOURCES.get(kind, _local)(filesystem.mount, options, server)
-    return Mount(filesystem.mount, source, kind, options, size, inodes, min(31, int((100 - free) / 2)))
-
-
-def _local(mount: str, options: str, server: Server) -> tuple[str, str, int, int]:
-    if mount in ("/", "/boot", "/var", "/home", "/tmp") or not server.groups:
-        return "/dev/md0" if mount == "/" else f"/dev/mapper/vg0-{mount.strip('/').replace('/', '-')}", options, 1_888_000_000_000, 117_000_000
-    return "/dev/md1", options, len(_data_drives(server)) * 3_840_000_000_000, 1_500_000_000
-
-
-def _nfs(mount: str, options: str, server: Server) -> tuple[str, str, int, int]:
-    detail = ",vers=4.2,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp,nconnect=8,timeo=600,retrans=2,sec=sys,addr=10.20.255.10"
-    return f"10.20.255.10:/export{mount}", options + detail, 420_000_000_000_000, 4_000_000_000
-
-
-def _lustre(mount: str, options: str, server: Server) -> tuple[str, str, int, int]:
-    return f"10.30.255.1@o2ib:10.30.255.2@o2ib:{mount}", options + ",flock,lazystatfs", 2_400_000_000_000_000, 9_000_000_000
-
-
-def _memory(mount: str, options: str, server: Server) -> tuple[str, str, int, int]:
-    size = server.dimms * (server.dimm_gibibytes << 30) // 2
-    return "tmpfs", options.replace("relatime", "nosuid,nodev"), size, size // 8192
-
-
-_SOURCES = {"nfs": _nfs, "nfs4": _nfs, "lustre": _lustre, "tmpfs": _memory}
-
-
-def _system_mounts(profile: Profile) -> tuple[Mount, ...]:
-    """The mounts every such node has besides; those the profile names are left to it."""
-    named = {filesystem.mount for filesystem in profile.filesystems}
-    usual = [
-        ("/sys", "sysfs", "sysfs", "rw,nosuid,nodev,noexec,relatime"), ("/proc", "proc", "proc", "rw,nosuid,nodev,noexec,relatime"),
-        ("/dev", "udev", "devtmpfs", "rw,nosuid,relatime,mode=755,inode64"), ("/run", "tmpfs", "tmpfs", "rw,nosuid,nodev,noexec,relatime,mode=755,inode64"),
-        ("/dev/shm", "tmpfs", "tmpfs", "rw,nosuid,nodev,inode64"), ("/sys/fs/cgroup", "cgroup2", "cgroup2", "rw,nosuid,nodev,noexec,relatime,nsdelegate"),
-        ("/sys/fs/pstore", "pstore", "pstore", "rw,nosuid,nodev,noexec,relatime"), ("/boot/efi", "/dev/nvme0n1p1", "vfat", "rw,relatime,fmask=0077,dmask=0077"),
-    ]
-    sizes = {"tmpfs": 64 << 30, "devtmpfs": 64 << 30, "vfat": 1 << 30}
-    return tuple(Mount(mount, source, kind, options, sizes.get(kind, 0), sizes.get(kind, 0) // 65536, 1, False)
-                 for mount, source, kind, options in usual if mount not in named)

@@ -1,4 +1,4 @@
-"""What each GPU and CPU generation shows that no profile states: ids, clocks, thresholds, idle figures. Controller side."""
+"""What each GPU and CPU generation shows that no profile states: ids, clocks, thresholds, idle figures."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class Chip:
 
 A100 = Chip(
     family="A100", pci_device=0x20B2, pci_subsystem=0x1463, compute=(8, 0), architecture=7,
-    part_number="692-2G506-0212-002", inforom="G506.0212.00.02", inforom_oem="2.0", inforom_ecc="6.16", vbios="92.00.9E.00.01",
+    part_number="692-2G506-0212-002", inforom="G506.0212.00.02", inforom_oem="2.0", inforom_ecc="6.16",
+    vbios="92.00.9E.00.01",
     memory_bytes=81920 << 20, reserved_bytes=602 << 20, bar1_bytes=131072 << 20,
     clocks=(1410, 1410, 1593, 1290), idle_clocks=(210, 210, 1593, 585), default_graphics_clock=1275,
     idle_celsius=31, idle_watts=62, least_watts=100, watts=400,
@@ -55,7 +56,8 @@ A100 = Chip(
 )
 H100 = Chip(
     family="H100", pci_device=0x2330, pci_subsystem=0x16C1, compute=(9, 0), architecture=9,
-    part_number="692-2G520-0200-000", inforom="G520.0200.00.05", inforom_oem="2.1", inforom_ecc="7.16", vbios="96.00.89.00.01",
+    part_number="692-2G520-0200-000", inforom="G520.0200.00.05", inforom_oem="2.1", inforom_ecc="7.16",
+    vbios="96.00.89.00.01",
     memory_bytes=81559 << 20, reserved_bytes=551 << 20, bar1_bytes=131072 << 20,
     clocks=(1980, 1980, 2619, 1545), idle_clocks=(345, 345, 2619, 765), default_graphics_clock=1980,
     idle_celsius=30, idle_watts=70, least_watts=200, watts=700,
@@ -65,7 +67,8 @@ H100 = Chip(
 )
 H200 = Chip(
     family="H200", pci_device=0x2335, pci_subsystem=0x18BE, compute=(9, 0), architecture=9,
-    part_number="692-2G520-0280-000", inforom="G520.0280.00.02", inforom_oem="2.1", inforom_ecc="7.16", vbios="96.00.BC.00.01",
+    part_number="692-2G520-0280-000", inforom="G520.0280.00.02", inforom_oem="2.1", inforom_ecc="7.16",
+    vbios="96.00.BC.00.01",
     memory_bytes=143771 << 20, reserved_bytes=622 << 20, bar1_bytes=262144 << 20,
     clocks=(1980, 1980, 3201, 1545), idle_clocks=(345, 345, 3201, 765), default_graphics_clock=1980,
     idle_celsius=29, idle_watts=76, least_watts=200, watts=700,
@@ -75,7 +78,8 @@ H200 = Chip(
 )
 B200 = Chip(
     family="B200", pci_device=0x2901, pci_subsystem=0x1999, compute=(10, 0), architecture=10,
-    part_number="692-2G525-0220-000", inforom="G525.0220.00.03", inforom_oem="2.1", inforom_ecc="7.16", vbios="97.00.9A.00.0F",
+    part_number="692-2G525-0220-000", inforom="G525.0220.00.03", inforom_oem="2.1", inforom_ecc="7.16",
+    vbios="97.00.9A.00.0F",
     memory_bytes=183359 << 20, reserved_bytes=633 << 20, bar1_bytes=262144 << 20,
     clocks=(1965, 1965, 3996, 1695), idle_clocks=(120, 120, 3996, 600), default_graphics_clock=1965,
     idle_celsius=30, idle_watts=112, least_watts=200, watts=1000,
@@ -85,7 +89,8 @@ B200 = Chip(
 )
 GB200 = Chip(
     family="GB200", pci_device=0x2941, pci_subsystem=0x20D5, compute=(10, 0), architecture=10,
-    part_number="699-2G548-0201-800", inforom="G548.0201.00.06", inforom_oem="2.1", inforom_ecc="7.16", vbios="97.00.B9.00.76",
+    part_number="699-2G548-0201-800", inforom="G548.0201.00.06", inforom_oem="2.1", inforom_ecc="7.16",
+    vbios="97.00.B9.00.76",
     memory_bytes=189471 << 20, reserved_bytes=648 << 20, bar1_bytes=262144 << 20,
     clocks=(2062, 2062, 3996, 1695), idle_clocks=(120, 120, 3996, 600), default_graphics_clock=2062,
     idle_celsius=32, idle_watts=118, least_watts=200, watts=1200,
@@ -116,9 +121,12 @@ class Processor:
     isa: str = "x86_64"
 
 
-_X86_FLAGS = ("fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 ht syscall nx pdpe1gb rdtscp lm "
-              "constant_tsc rep_good nopl nonstop_tsc cpuid aperfmperf pni pclmulqdq ssse3 fma cx16 sse4_1 sse4_2 x2apic movbe popcnt aes xsave "
-              "avx f16c rdrand lahf_lm abm fsgsbase bmi1 avx2 smep bmi2 erms invpcid rdseed adx smap clflushopt clwb sha_ni")
+_X86_FLAGS = ("fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 ht "
+              "syscall nx pdpe1gb rdtscp lm "
+              "constant_tsc rep_good nopl nonstop_tsc cpuid aperfmperf pni pclmulqdq ssse3 fma cx16 sse4_1 sse4_2 "
+              "x2apic movbe popcnt aes xsave "
+              "avx f16c rdrand lahf_lm abm fsgsbase bmi1 avx2 smep bmi2 erms invpcid rdseed adx smap clflushopt clwb "
+              "sha_ni")
 
 XEON_8480C = Processor(
     "Intel(R) Xeon(R) Platinum 8480C", "GenuineIntel", 6, 143, 8, "0x2b000639", 2000.0, 800_000, 3_800_000, 107_520,
@@ -138,7 +146,9 @@ EPYC_9354 = Processor(
 )
 GRACE = Processor(
     "Neoverse-V2", "ARM", 0, 0xD4F, 0, "", 3402.0, 81_000, 3_402_000, 1024,
-    "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 sm4 asimddp sha512 sve "
-    "asimdfhm dit uscat ilrcpc flagm sb dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm svebf16 i8mm bf16 dgh bti",
+    "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 "
+    "sm4 asimddp sha512 sve "
+    "asimdfhm dit uscat ilrcpc flagm sb dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm "
+    "svebf16 i8mm bf16 dgh bti",
     "cppc_cpufreq", "aarch64",
 )

@@ -1,4 +1,4 @@
-"""The base machine of a profile in words, for whoever writes overrides. Controller side."""
+"""The base machine of a profile in words, for whoever writes overrides."""
 
 from __future__ import annotations
 

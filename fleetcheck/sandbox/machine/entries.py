@@ -1,4 +1,4 @@
-"""How a machine's files are written down: text, links, growing text and empty folders. Controller side."""
+"""How a machine's files are written down: text, links, growing text and empty folders."""
 
 from __future__ import annotations
 

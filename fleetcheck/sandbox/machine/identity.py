@@ -1,4 +1,4 @@
-"""Who a simulated node is: serial numbers, UUIDs, MACs and GUIDs, all derived from its name and number. Controller side."""
+"""Who a simulated node is: serial numbers, UUIDs, MACs and GUIDs, all derived from its name and number."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 DOMAIN_NODES = 18
 """Compute trays of one NVL72 rack: they share a fabric cluster UUID and clique."""
+
+
+def _address(number: int) -> str:
+    return f"10.20.{number // 250}.{number % 250 + 1}"
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Identity:
     @property
     def address(self) -> str:
         """The node's address in the management network, as its own files tell it."""
-        return f"10.20.{self.number // 250}.{self.number % 250 + 1}"
+        return _address(self.number)
 
     @property
     def product_uuid(self) -> str:
@@ -78,6 +82,12 @@ class Identity:
         """The InfiniBand node GUID of a port's device, four groups of four digits; consistent with its MAC."""
         digits = f"946dae0300{self.number:04x}{port:02x}"
         return ":".join(digits[i:i + 4] for i in range(0, 16, 4))
+
+    @property
+    def domain_addresses(self) -> list[str]:
+        """The addresses of all trays of the node's NVLink domain, as IMEX lists them."""
+        first = max(self.number - 1, 0) // DOMAIN_NODES * DOMAIN_NODES + 1
+        return [_address(number) for number in range(first, first + DOMAIN_NODES)]
 
     @property
     def fabric_uuid(self) -> str:

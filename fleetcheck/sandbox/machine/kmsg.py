@@ -1,4 +1,4 @@
-"""The kernel log of a healthy node since boot: loading, links, mounts, and nothing that went wrong. Controller side."""
+"""The kernel log of a healthy node since boot: loading, links, mounts, and nothing that went wrong."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ def _boot(node: Node) -> list[tuple[float, str]]:
     base = node.base
     texts = [
         f"Linux version {base.versions.kernel} (buildd@builder-06) #79-Ubuntu SMP PREEMPT_DYNAMIC",
-        f"DMI: {base.server.vendor} {base.server.product}/{base.server.board}, BIOS {base.server.bios_version} {base.server.bios_date}",
+        f"DMI: {base.server.vendor} {base.server.product}/{base.server.board}, BIOS {base.server.bios_version} "
+        f"{base.server.bios_date}",
         f"Memory: {base.memory_bytes // 1024}K available",
         f"smp: Brought up {base.cpus.processor_nodes} nodes, {base.cpus.threads} CPUs",
         "iommu: Default domain type: Passthrough (set via kernel command line)",
     ]
     return [(number * 0.4, text) for number, text in enumerate(texts)] + [
         (11.204111, "systemd[1]: Detected architecture " + ("x86-64." if base.cpu_isa == "x86_64" else "arm64.")),
-        (11.310224, f"systemd[1]: Hostname set to <{node.name}>."), (12.871003, "systemd[1]: Started systemd-journald.service - Journal Service."),
+        (11.310224, f"systemd[1]: Hostname set to <{node.name}>."), (12.871003,
+                                                                     "systemd[1]: Started systemd-journald.service - "
+                                                                     "Journal Service."),
     ]
 
 
 def _devices(node: Node) -> list[tuple[float, str]]:
-    timed = [(3.9 + number / 100, f"nvme {drive.name}: pci function {drive.place.address}") for number, drive in enumerate(drives(node))]
+    timed = [(3.9 + number / 100, f"nvme {drive.name}: pci function {drive.place.address}") for number,
+             drive in enumerate(drives(node))]
     for number, hca in enumerate(node.base.hcas):
         version = firmware(node.base, hca)[2]
         timed.append((5.1 + number / 10, f"mlx5_core {hca.place.address}: firmware version: {version}"))
@@ -39,8 +43,11 @@ def _devices(node: Node) -> list[tuple[float, str]]:
         elif hca.compute:
             timed.append((21.1 + number / 10, f"IPv6: ADDRCONF(NETDEV_CHANGE): {netdev(hca)}: link becomes ready"))
     for name in node.base.interfaces:
-        timed.append((18.220114, f"ice {node.base.server.ethernet.address} {name}: NIC Link is up {node.base.interface_mbits_per_second // 1000} Gbps Full Duplex, "
-                                 "Requested FEC: RS-FEC, Negotiated FEC: RS-FEC, Autoneg Advertised: Off, Autoneg Negotiated: False, Flow Control: None"))
+        timed.append((18.220114,
+                      f"ice {node.base.server.ethernet.address} {name}: NIC Link is up "
+                      f"{node.base.interface_mbits_per_second // 1000} Gbps Full Duplex, "
+                      "Requested FEC: RS-FEC, Negotiated FEC: RS-FEC, Autoneg Advertised: Off, Autoneg "
+                      "Negotiated: False, Flow Control: None"))
     return timed
 
 
@@ -49,13 +56,19 @@ def _gpus(node: Node) -> list[tuple[float, str]]:
         return []
     isa, driver = node.base.cpu_isa, node.base.versions.driver
     timed = [(13.4 + slot.index / 50, f"nvidia {slot.bus_id}: enabling device (0140 -> 0142)") for slot in node.slots]
-    return [*timed, (13.912204, f"NVRM: loading NVIDIA UNIX Open Kernel Module for {isa}  {driver}  Release Build  (dvs-builder@U22-I3-B03-1)"),
-            (14.201993, f"nvidia-modeset: Loading NVIDIA UNIX Open Kernel Mode Setting Driver for {isa}  {driver}  Release Build"),
-            (14.330021, "[drm] [nvidia-drm] [GPU ID 0x00001b00] Loading driver"), (14.612201, "nvidia-uvm: Loaded the UVM driver, major device number 509.")]
+    return [*timed, (13.912204,
+                     f"NVRM: loading NVIDIA UNIX Open Kernel Module for {isa}  {driver}  Release Build  "
+                     "(dvs-builder@U22-I3-B03-1)"),
+            (14.201993,
+             f"nvidia-modeset: Loading NVIDIA UNIX Open Kernel Mode Setting Driver for {isa}  {driver}  Release Build"),
+            (14.330021, "[drm] [nvidia-drm] [GPU ID 0x00001b00] Loading driver"),
+            (14.612201, "nvidia-uvm: Loaded the UVM driver, major device number 509.")]
 
 
 def _filesystems(node: Node) -> list[tuple[float, str]]:
-    texts = {"ext4": "EXT4-fs ({0}): mounted filesystem with ordered data mode. Quota mode: none.", "xfs": "XFS ({0}): Ending clean mount",
+    texts = {"ext4": "EXT4-fs ({0}): mounted filesystem with ordered data mode. Quota mode: none.",
+             "xfs": "XFS ({0}): Ending clean mount",
              "vfat": "FAT-fs ({0}): Volume was properly unmounted."}
     disks = [mount for mount in node.base.mounts if mount.kind in ("ext4", "xfs")]
-    return [(9.812004 + number * 6, texts[mount.kind].format(mount.source.rpartition("/")[2])) for number, mount in enumerate(disks)]
+    return [(9.812004 + number * 6, texts[mount.kind].format(mount.source.rpartition("/")[2])) for number,
+            mount in enumerate(disks)]

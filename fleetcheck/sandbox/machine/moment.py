@@ -1,4 +1,4 @@
-"""When a simulated node booted, and how it writes times down. Controller side."""
+"""When a simulated node booted, and how it writes times down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One node of a profile: what it shares with its peers, who it is, and when it booted. Controller side."""
+"""One node of a profile: what it shares with its peers, who it is, and when it booted."""
 
 from __future__ import annotations
 
@@ -49,5 +49,6 @@ class Node:
 def node(base: Base, identity: Identity, moment: Moment) -> Node:
     """The node with its GPU slots."""
     places = base.gpus.places[:base.gpus.count] if base.gpus else ()
-    slots = tuple(GpuSlot(index, place.address, identity.gpu_uuid(index), identity.gpu_serial(index), index) for index, place in enumerate(places))
+    slots = tuple(GpuSlot(index, place.address, identity.gpu_uuid(index), identity.gpu_serial(index), index) for index,
+                  place in enumerate(places))
     return Node(base, identity, moment, slots)

@@ -1,4 +1,4 @@
-"""What NVML answers on a healthy node, for all its GPUs alike and for each of them; links are in nvml_links. Controller side."""
+"""What NVML answers on a healthy node, for all its GPUs alike and for each of them; links are in nvml_links."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ UNSUPPORTED = (
 )
 """Boards cooled by the chassis have no fan; parts since Ampere remap rows and retire no page."""
 SINCE = {
-    "nvmlDeviceGetCurrentClocksEventReasons": 535, "nvmlDeviceGetSupportedClocksEventReasons": 535, "nvmlDeviceGetNumaNodeId": 545,
+    "nvmlDeviceGetCurrentClocksEventReasons": 535, "nvmlDeviceGetSupportedClocksEventReasons": 535,
+    "nvmlDeviceGetNumaNodeId": 545,
     "nvmlDeviceGetGpuFabricInfo": 525, "nvmlDeviceGetGpuFabricInfoV": 550, "nvmlDeviceGetSramEccErrorStatus": 550,
     "nvmlDeviceGetMarginTemperature": 570, "nvmlDeviceGetTemperatureV": 570, "nvmlDeviceGetRepairStatus": 575,
     "nvmlDeviceGetUnrepairableMemoryFlag_v1": 590,
@@ -41,7 +42,8 @@ def shared(base: Base) -> list[NvmlRule]:
     gpus = base.gpus
     if gpus is None:
         return [rule("nvmlInitWithFlags", ret="DRIVER_NOT_LOADED")]
-    rules = [*_system(base), *_identity(base, gpus), *_modes(gpus), *_thermal(gpus), *_power(gpus), *_clocks(gpus), *_memory_health(gpus),
+    rules = [*_system(base), *_identity(base, gpus), *_modes(gpus), *_thermal(gpus), *_power(gpus), *_clocks(gpus),
+             *_memory_health(gpus),
              *_topology(gpus), *nvml_links.shared(base, gpus), *_processes()]
     return [*rules, *(rule(call, ret="NOT_SUPPORTED") for call in UNSUPPORTED), *too_new(base.versions.branch)]
 
@@ -52,20 +54,24 @@ def too_new(branch: int) -> list[NvmlRule]:
 
 
 def _system(base: Base) -> list[NvmlRule]:
+    driver, cuda = base.versions.driver, base.versions.cuda
     return [
-        rule("nvmlSystemGetDriverVersion", base.versions.driver), rule("nvmlSystemGetNVMLVersion", f"{base.versions.cuda // 1000}.{base.versions.driver}"),
-        rule("nvmlSystemGetCudaDriverVersion_v2", base.versions.cuda), rule("nvmlSystemGetProcessName", ret="NOT_FOUND"),
+        rule("nvmlSystemGetDriverVersion", driver), rule("nvmlSystemGetNVMLVersion", f"{cuda // 1000}.{driver}"),
+        rule("nvmlSystemGetCudaDriverVersion_v2", cuda), rule("nvmlSystemGetProcessName", ret="NOT_FOUND"),
     ]
 
 
 def _identity(base: Base, gpus: Gpus) -> list[NvmlRule]:
     chip = gpus.chip
     return [
-        rule("nvmlDeviceGetName", gpus.name), rule("nvmlDeviceGetBrand", BRAND_NVIDIA), rule("nvmlDeviceGetArchitecture", chip.architecture),
+        rule("nvmlDeviceGetName", gpus.name), rule("nvmlDeviceGetBrand", BRAND_NVIDIA),
+        rule("nvmlDeviceGetArchitecture", chip.architecture),
         rule("nvmlDeviceGetBoardPartNumber", chip.part_number), rule("nvmlDeviceGetVbiosVersion", base.versions.vbios),
         rule("nvmlDeviceGetCudaComputeCapability", {"major": chip.compute[0], "minor": chip.compute[1]}),
-        rule("nvmlDeviceGetInforomImageVersion", chip.inforom), rule("nvmlDeviceGetInforomVersion", ret="NOT_SUPPORTED"),
-        rule("nvmlDeviceGetInforomVersion", chip.inforom_oem, object=0), rule("nvmlDeviceGetInforomVersion", chip.inforom_ecc, object=1),
+        rule("nvmlDeviceGetInforomImageVersion", chip.inforom), rule("nvmlDeviceGetInforomVersion",
+                                                                     ret="NOT_SUPPORTED"),
+        rule("nvmlDeviceGetInforomVersion", chip.inforom_oem, object=0),
+        rule("nvmlDeviceGetInforomVersion", chip.inforom_ecc, object=1),
         rule("nvmlDeviceValidateInforom"), rule("nvmlDeviceGetGspFirmwareVersion", base.versions.gsp),
         rule("nvmlDeviceGetGspFirmwareMode", {"isEnabled": 1, "defaultMode": 1}),
         rule("nvmlDeviceGetNumaNodeId", ret="NOT_SUPPORTED"),
@@ -74,13 +80,18 @@ def _identity(base: Base, gpus: Gpus) -> list[NvmlRule]:
 
 def _modes(gpus: Gpus) -> list[NvmlRule]:
     return [
-        rule("nvmlDeviceGetPersistenceMode", int(gpus.persistence)), rule("nvmlDeviceGetComputeMode", gpus.compute_mode),
-        rule("nvmlDeviceGetMigMode", {"currentMode": int(gpus.mig), "pendingMode": int(gpus.mig)}), rule("nvmlDeviceGetPerformanceState", 0),
+        rule("nvmlDeviceGetPersistenceMode", int(gpus.persistence)), rule("nvmlDeviceGetComputeMode",
+                                                                          gpus.compute_mode),
+        rule("nvmlDeviceGetMigMode", {"currentMode": int(gpus.mig), "pendingMode": int(gpus.mig)}),
+        rule("nvmlDeviceGetPerformanceState", 0),
         rule("nvmlDeviceGetUtilizationRates", {"gpu": 0, "memory": 0}),
-        rule("nvmlDeviceGetMemoryInfo", {"total": gpus.memory_bytes, "free": gpus.memory_bytes - gpus.chip.reserved_bytes, "used": gpus.chip.reserved_bytes}),
+        rule("nvmlDeviceGetMemoryInfo", {"total": gpus.memory_bytes,
+                                         "free": gpus.memory_bytes - gpus.chip.reserved_bytes,
+                                         "used": gpus.chip.reserved_bytes}),
         rule("nvmlDeviceGetMemoryInfo_v2", {"total": gpus.memory_bytes, "reserved": gpus.chip.reserved_bytes,
                                             "free": gpus.memory_bytes - gpus.chip.reserved_bytes, "used": 0}),
-        rule("nvmlDeviceGetBAR1MemoryInfo", {"bar1Total": gpus.chip.bar1_bytes, "bar1Free": gpus.chip.bar1_bytes - (1 << 20), "bar1Used": 1 << 20}),
+        rule("nvmlDeviceGetBAR1MemoryInfo", {"bar1Total": gpus.chip.bar1_bytes,
+                                             "bar1Free": gpus.chip.bar1_bytes - (1 << 20), "bar1Used": 1 << 20}),
         field(230, 0),
     ]
 
@@ -88,50 +99,62 @@ def _modes(gpus: Gpus) -> list[NvmlRule]:
 def _thermal(gpus: Gpus) -> list[NvmlRule]:
     chip, call = gpus.chip, "nvmlDeviceGetTemperatureThreshold"
     limits = (chip.shutdown_celsius, chip.slowdown_celsius, chip.memory_max_celsius, chip.gpu_max_celsius)
-    rules = [rule(call, ret="NOT_SUPPORTED"), *(rule(call, celsius, thresholdType=kind) for kind, celsius in enumerate(limits))]
+    rules = [rule(call, ret="NOT_SUPPORTED"), *(rule(call, celsius, thresholdType=kind) for kind,
+                                                celsius in enumerate(limits))]
     if chip.slowdown_tlimit is None:
-        return [*rules, *(no_field(number) for number in range(193, 197)), rule("nvmlDeviceGetMarginTemperature", ret="NOT_SUPPORTED")]
+        return [*rules, *(no_field(number) for number in range(193, 197)),
+                rule("nvmlDeviceGetMarginTemperature", ret="NOT_SUPPORTED")]
     offsets = (chip.shutdown_tlimit, chip.slowdown_tlimit, 0, 0)
     return [*rules, *(field(number, {"value": offset, "valueType": 5}) for number, offset in enumerate(offsets, 193))]
 
 
 def _power(gpus: Gpus) -> list[NvmlRule]:
     limit = gpus.watts * 1000
-    calls = ("nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit", "nvmlDeviceGetPowerManagementDefaultLimit")
+    calls = ("nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit",
+             "nvmlDeviceGetPowerManagementDefaultLimit")
     return [
         *(rule(call, limit) for call in calls),
-        rule("nvmlDeviceGetPowerManagementLimitConstraints", {"minLimit": min(gpus.chip.least_watts * 1000, limit), "maxLimit": limit}),
+        rule("nvmlDeviceGetPowerManagementLimitConstraints", {"minLimit": min(gpus.chip.least_watts * 1000, limit),
+                                                              "maxLimit": limit}),
         *(rule(f"nvmlDeviceGetCurrentClocks{name}Reasons", IDLE) for name in ("Event", "Throttle")),
         *(rule(f"nvmlDeviceGetSupportedClocks{name}Reasons", SUPPORTED_REASONS) for name in ("Event", "Throttle")),
-        rule("nvmlDeviceGetViolationStatus", {"referenceTime": {"start": 10**12, "per_second": 10**6}, "violationTime": 0}),
+        rule("nvmlDeviceGetViolationStatus", {"referenceTime": {"start": 10**12, "per_second": 10**6},
+                                              "violationTime": 0}),
     ]
 
 
 def _clocks(gpus: Gpus) -> list[NvmlRule]:
     chip = gpus.chip
-    rules = [rule("nvmlDeviceGetApplicationsClock", chip.default_graphics_clock), rule("nvmlDeviceGetApplicationsClock", chip.clocks[2], clockType=2)]
+    rules = [rule("nvmlDeviceGetApplicationsClock", chip.default_graphics_clock),
+             rule("nvmlDeviceGetApplicationsClock", chip.clocks[2], clockType=2)]
     for kind, (highest, now) in enumerate(zip(chip.clocks, chip.idle_clocks, strict=True)):
         rules += [rule("nvmlDeviceGetMaxClockInfo", highest, type=kind), rule("nvmlDeviceGetClockInfo", now, type=kind),
-                  rule("nvmlDeviceGetClock", highest, clockType=kind), rule("nvmlDeviceGetClock", now, clockType=kind, clockId=0)]
+                  rule("nvmlDeviceGetClock", highest, clockType=kind),
+                  rule("nvmlDeviceGetClock", now, clockType=kind, clockId=0)]
     steps = range(chip.clocks[0], chip.idle_clocks[0] - 1, -15)
-    return [*rules, rule("nvmlDeviceGetSupportedMemoryClocks", [chip.clocks[2]]), rule("nvmlDeviceGetSupportedGraphicsClocks", list(steps))]
+    return [*rules, rule("nvmlDeviceGetSupportedMemoryClocks", [chip.clocks[2]]),
+            rule("nvmlDeviceGetSupportedGraphicsClocks", list(steps))]
 
 
 def _memory_health(gpus: Gpus) -> list[NvmlRule]:
     banks = BANKS.get(gpus.chip.architecture, 2560)
     return [
-        rule("nvmlDeviceGetEccMode", {"current": int(gpus.ecc), "pending": int(gpus.ecc)}), rule("nvmlDeviceGetTotalEccErrors", 0),
+        rule("nvmlDeviceGetEccMode", {"current": int(gpus.ecc), "pending": int(gpus.ecc)}),
+        rule("nvmlDeviceGetTotalEccErrors", 0),
         rule("nvmlDeviceGetMemoryErrorCounter", 0), rule("nvmlDeviceGetSramEccErrorStatus", {"bThresholdExceeded": 0}),
         rule("nvmlDeviceGetRemappedRows", {"corrRows": 0, "uncRows": 0, "isPending": 0, "failureOccurred": 0}),
         rule("nvmlDeviceGetRowRemapperHistogram", {"max": banks, "high": 0, "partial": 0, "low": 0, "none": 0}),
-        rule("nvmlDeviceGetRepairStatus", {"bChannelRepairPending": 0, "bTpcRepairPending": 0}), rule("nvmlDeviceGetUnrepairableMemoryFlag_v1", {"bUnrepairableMemory": 0}),
+        rule("nvmlDeviceGetRepairStatus", {"bChannelRepairPending": 0, "bTpcRepairPending": 0}),
+        rule("nvmlDeviceGetUnrepairableMemoryFlag_v1", {"bUnrepairableMemory": 0}),
         *(field(number, 0) for number in range(142, 146)),
     ]
 
 
 def _topology(gpus: Gpus) -> list[NvmlRule]:
-    calls = {"nvmlDeviceGetMaxPcieLinkGeneration": gpus.generation, "nvmlDeviceGetGpuMaxPcieLinkGeneration": gpus.generation,
-             "nvmlDeviceGetCurrPcieLinkGeneration": gpus.generation, "nvmlDeviceGetCurrPcieLinkWidth": gpus.width, "nvmlDeviceGetMaxPcieLinkWidth": gpus.width,
+    calls = {"nvmlDeviceGetMaxPcieLinkGeneration": gpus.generation,
+             "nvmlDeviceGetGpuMaxPcieLinkGeneration": gpus.generation,
+             "nvmlDeviceGetCurrPcieLinkGeneration": gpus.generation, "nvmlDeviceGetCurrPcieLinkWidth": gpus.width,
+             "nvmlDeviceGetMaxPcieLinkWidth": gpus.width,
              "nvmlDeviceGetPcieReplayCounter": 0, "nvmlDeviceGetPcieThroughput": 450, "nvmlDeviceGetP2PStatus": 0}
     return [*(rule(call, value) for call, value in calls.items()), field(94, 0), *_ancestors(gpus)]
 
@@ -139,8 +162,10 @@ def _topology(gpus: Gpus) -> list[NvmlRule]:
 def _ancestors(gpus: Gpus) -> list[NvmlRule]:
     """How near GPUs are: the same socket, else across it."""
     call, sockets = "nvmlDeviceGetTopologyCommonAncestor", [place.socket for place in gpus.places]
-    near = [(one, other) for one in range(gpus.count) for other in range(gpus.count) if one != other and sockets[one] == sockets[other]]
-    return [rule(call, 50), *(rule(call, 40, one, device2=other) for one, other in near), *(rule(call, 0, one, device2=one) for one in range(gpus.count))]
+    near = [(one, other) for one in range(gpus.count) for other in range(gpus.count) if one != other
+            and sockets[one] == sockets[other]]
+    return [rule(call, 50), *(rule(call, 40, one, device2=other) for one, other in near),
+            *(rule(call, 0, one, device2=one) for one in range(gpus.count))]
 
 
 def _processes() -> list[NvmlRule]:
@@ -150,7 +175,8 @@ def _processes() -> list[NvmlRule]:
 
 def field(number: int, value: Any, gpu: int | None = None, scope: int | None = None) -> NvmlRule:
     """The value of one field, of one link where a scope is given."""
-    return NvmlRule("nvmlDeviceGetFieldValues", gpu, {"field": number} if scope is None else {"field": number, "scope": scope}, value)
+    return NvmlRule("nvmlDeviceGetFieldValues", gpu, {"field": number} if scope is None else {"field": number,
+                                                                                              "scope": scope}, value)
 
 
 def no_field(number: int) -> NvmlRule:
@@ -161,7 +187,8 @@ def no_field(number: int) -> NvmlRule:
 def own(node: Node) -> list[NvmlRule]:
     """What each GPU of this node answers on its own."""
     gpus = node.base.gpus
-    return [] if gpus is None else [one for slot in node.slots for one in _slot(node, gpus, slot)] + nvml_links.own(node, gpus)
+    return [] if gpus is None else [one for slot in node.slots for one in _slot(node, gpus,
+                                                                                slot)] + nvml_links.own(node, gpus)
 
 
 def _slot(node: Node, gpus: Gpus, slot: GpuSlot) -> list[NvmlRule]:
@@ -169,9 +196,11 @@ def _slot(node: Node, gpus: Gpus, slot: GpuSlot) -> list[NvmlRule]:
     domain, bus, device = slot.function
     texts = {"nvmlDeviceGetUUID": slot.uuid, "nvmlDeviceGetSerial": slot.serial, "nvmlDeviceGetMinorNumber": slot.minor,
              "nvmlDeviceGetCurrPcieLinkGeneration": idle_generation(node.base, index)}
-    ids = {"domain": domain, "bus": bus, "device": device, "pciDeviceId": chip.pci_device << 16 | VENDOR, "pciSubSystemId": chip.pci_subsystem << 16 | VENDOR,
+    ids = {"domain": domain, "bus": bus, "device": device, "pciDeviceId": chip.pci_device << 16 | VENDOR,
+           "pciSubSystemId": chip.pci_subsystem << 16 | VENDOR,
            "busId": slot.nvml_bus_id, "busIdLegacy": slot.bus_id.upper()}
-    rules = [*(rule(call, value, index) for call, value in texts.items()), rule("nvmlDeviceGetPciInfo_v3", ids, index), *_idle(node, gpus, slot)]
+    rules = [*(rule(call, value, index) for call, value in texts.items()), rule("nvmlDeviceGetPciInfo_v3", ids, index),
+             *_idle(node, gpus, slot)]
     if chip.coherent and node.base.versions.branch >= SINCE["nvmlDeviceGetNumaNodeId"]:
         rules.append(rule("nvmlDeviceGetNumaNodeId", node.base.cpus.processor_nodes + index, index))
     return rules
@@ -193,17 +222,27 @@ def corrected_errors(node: Node, index: int) -> int:
 
 
 def _idle(node: Node, gpus: Gpus, slot: GpuSlot) -> list[NvmlRule]:
-    index = slot.index
-    celsius, milliwatts, corrected = temperature_celsius(node, gpus, index), idle_milliwatts(node, gpus, index), corrected_errors(node, index)
+    index, branch = slot.index, node.base.versions.branch
+    celsius, milliwatts = temperature_celsius(node, gpus, index), idle_milliwatts(node, gpus, index)
+    energy = {"start": node.moment.uptime * milliwatts, "per_second": milliwatts}
     rules = [
-        rule("nvmlDeviceGetTemperature", celsius, index, sensorType=0), rule("nvmlDeviceGetTemperatureV", {"temperature": celsius}, index), field(82, celsius + 6, index),
-        rule("nvmlDeviceGetPowerUsage", milliwatts, index),
-        rule("nvmlDeviceGetTotalEnergyConsumption", {"start": node.moment.uptime * milliwatts, "per_second": milliwatts}, index),
-        rule("nvmlDeviceGetTotalEccErrors", corrected, index, errorType=0, counterType=0),
-        rule("nvmlDeviceGetTotalEccErrors", corrected * 3, index, errorType=0, counterType=1),
-        rule("nvmlDeviceGetMemoryErrorCounter", corrected, index, errorType=0, counterType=0, locationType=2),
-        rule("nvmlDeviceGetMemoryErrorCounter", corrected * 3, index, errorType=0, counterType=1, locationType=2),
+        rule("nvmlDeviceGetTemperature", celsius, index, sensorType=0),
+        rule("nvmlDeviceGetTemperatureV", {"temperature": celsius}, index), field(82, celsius + 6, index),
+        rule("nvmlDeviceGetPowerUsage", milliwatts, index), rule("nvmlDeviceGetTotalEnergyConsumption", energy, index),
+        *_corrected(node, index),
     ]
-    if gpus.chip.slowdown_tlimit is not None and node.base.versions.branch >= SINCE["nvmlDeviceGetMarginTemperature"]:
-        rules.append(rule("nvmlDeviceGetMarginTemperature", {"marginTemperature": gpus.chip.gpu_max_celsius - celsius}, index))
-    return [one for one in rules if node.base.versions.branch >= SINCE.get(one.call, 0)]
+    if gpus.chip.slowdown_tlimit is not None:
+        margin = gpus.chip.gpu_max_celsius - celsius
+        rules.append(rule("nvmlDeviceGetMarginTemperature", {"marginTemperature": margin}, index))
+    return [one for one in rules if branch >= SINCE.get(one.call, 0)]
+
+
+def _corrected(node: Node, index: int) -> list[NvmlRule]:
+    """Corrected errors, all of them in DRAM; three times as many over the board's life."""
+    errors = corrected_errors(node, index)
+    return [
+        one for counter, count in enumerate((errors, errors * 3)) for one in (
+            rule("nvmlDeviceGetTotalEccErrors", count, index, errorType=0, counterType=counter),
+            rule("nvmlDeviceGetMemoryErrorCounter", count, index, errorType=0, counterType=counter, locationType=2),
+        )
+    ]

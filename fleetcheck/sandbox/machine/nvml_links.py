@@ -1,4 +1,4 @@
-"""What NVML answers of NVLinks and their fabric on a healthy node. Controller side."""
+"""What NVML answers of NVLinks and their fabric on a healthy node."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from fleetcheck.sandbox.nvml_rules import NvmlRule
 SWITCH = 2
 COMPLETED = 3
 EVERY_FIELD_FALSE = 2 | 2 << 2 | 2 << 4 | 2 << 6 | 1 << 8
-"""The fabric health mask of a healthy GPU: each two-bit field says FALSE, the configuration field NONE. It is not zero."""
+"""The health mask of a healthy GPU: each two-bit field says FALSE, the configuration field NONE. It is not zero."""
 HEALTHY = 1
 CLIQUE = 32_766
-PER_LINK = ("nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkVersion", "nvmlDeviceGetNvLinkCapability", "nvmlDeviceGetNvLinkErrorCounter",
+PER_LINK = ("nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkVersion", "nvmlDeviceGetNvLinkCapability",
+            "nvmlDeviceGetNvLinkErrorCounter",
             "nvmlDeviceGetNvLinkRemotePciInfo_v2", "nvmlDeviceGetNvLinkRemoteDeviceType")
 SPEED_OF_ALL, SPEED, STATE, EFFECTIVE_ERRORS, SYMBOL_ERRORS = 90, 164, 165, 220, 222
 
@@ -29,29 +30,36 @@ def _field(number: int, value: Any, ret: str | None = None, **scope: int | str) 
 
 def shared(base: Base, gpus: Gpus) -> list[NvmlRule]:
     """Links beyond the last one are not supported; every other is up, at full speed, without an error."""
-    beyond = [*(_rule(call, ret="NOT_SUPPORTED") for call in PER_LINK), *(_field(number, None, "NOT_SUPPORTED") for number in (SPEED, STATE, EFFECTIVE_ERRORS, SYMBOL_ERRORS))]
-    speed = _field(SPEED_OF_ALL, gpus.link_mbytes_per_second) if gpus.links else _field(SPEED_OF_ALL, None, "NOT_SUPPORTED")
+    beyond = [*(_rule(call, ret="NOT_SUPPORTED") for call in PER_LINK),
+              *(_field(number, None, "NOT_SUPPORTED") for number in (SPEED, STATE, EFFECTIVE_ERRORS, SYMBOL_ERRORS))]
+    speed = _field(SPEED_OF_ALL, gpus.link_mbytes_per_second) if gpus.links else _field(SPEED_OF_ALL, None,
+                                                                                        "NOT_SUPPORTED")
     return [*beyond, speed, *(one for link in range(gpus.links) for one in _link(base, gpus, link)), *_fabric(gpus)]
 
 
 def _link(base: Base, gpus: Gpus, link: int) -> list[NvmlRule]:
     rules = [
-        _rule("nvmlDeviceGetNvLinkState", 1, link=link), _rule("nvmlDeviceGetNvLinkVersion", gpus.chip.nvlink_version, link=link),
+        _rule("nvmlDeviceGetNvLinkState", 1, link=link), _rule("nvmlDeviceGetNvLinkVersion", gpus.chip.nvlink_version,
+                                                               link=link),
         _rule("nvmlDeviceGetNvLinkCapability", 1, link=link), _rule("nvmlDeviceGetNvLinkErrorCounter", 0, link=link),
-        _rule("nvmlDeviceGetNvLinkRemoteDeviceType", SWITCH, link=link), _rule("nvmlDeviceGetNvLinkRemotePciInfo_v2", _switch(base, link), link=link),
+        _rule("nvmlDeviceGetNvLinkRemoteDeviceType", SWITCH, link=link),
+        _rule("nvmlDeviceGetNvLinkRemotePciInfo_v2", _switch(base, link), link=link),
         _field(SPEED, gpus.link_mbytes_per_second, scope=link), _field(STATE, 1, scope=link),
     ]
     rate = gpus.chip.bit_error_rate
-    return rules if rate is None else [*rules, *(_field(number, rate, scope=link) for number in (EFFECTIVE_ERRORS, SYMBOL_ERRORS))]
+    return rules if rate is None else [*rules, *(_field(number, rate, scope=link) for number in (EFFECTIVE_ERRORS,
+                                                                                                 SYMBOL_ERRORS))]
 
 
 def _switch(base: Base, link: int) -> dict[str, int | str]:
     """The NVSwitch at the far end; zeros where switches are no PCI devices of this host."""
     switches, device = base.server.switches, base.server.switch_id[0]
     if not switches:
-        return {"busId": "00000000:00:00.0", "busIdLegacy": "0000:00:00.0", "domain": 0, "bus": 0, "device": 0, "pciDeviceId": 0}
+        return {"busId": "00000000:00:00.0", "busIdLegacy": "0000:00:00.0", "domain": 0, "bus": 0, "device": 0,
+                "pciDeviceId": 0}
     address = switches[link % len(switches)].address
-    return {"busId": f"0000{address}".upper(), "busIdLegacy": address.upper(), "domain": 0, "bus": int(address[5:7], 16), "device": 0, "pciDeviceId": device << 16 | 0x10DE}
+    return {"busId": f"0000{address}".upper(), "busIdLegacy": address.upper(), "domain": 0,
+            "bus": int(address[5:7], 16), "device": 0, "pciDeviceId": device << 16 | 0x10DE}
 
 
 def _fabric(gpus: Gpus) -> list[NvmlRule]:

@@ -1,4 +1,4 @@
-"""/sys/class/infiniband of a healthy node: compute ports up, the management port down by design. Controller side."""
+"""/sys/class/infiniband of a healthy node: compute ports up, the management port down by design."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from fleetcheck.sandbox.machine.pci import device_folder, hca_ids
 
 _SPEED_NAMES = {50: "2X EDR", 100: "4X EDR", 200: "4X HDR", 400: "4X NDR", 800: "4X XDR"}
 
-_ERRORS = ("symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_rcv_remote_physical_errors", "port_rcv_switch_relay_errors",
-           "port_xmit_discards", "port_xmit_constraint_errors", "port_rcv_constraint_errors", "local_link_integrity_errors",
+_ERRORS = ("symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_rcv_remote_physical_errors",
+           "port_rcv_switch_relay_errors",
+           "port_xmit_discards", "port_xmit_constraint_errors", "port_rcv_constraint_errors",
+           "local_link_integrity_errors",
            "excessive_buffer_overrun_errors", "VL15_dropped")
-_HARDWARE_ERRORS = ("local_ack_timeout_err", "rnr_nak_retry_err", "packet_seq_err", "out_of_buffer", "out_of_sequence", "req_cqe_error", "req_cqe_flush_error",
-                    "req_remote_access_errors", "req_remote_invalid_request", "resp_cqe_error", "resp_cqe_flush_error", "resp_local_length_error",
-                    "resp_remote_access_errors", "duplicate_request", "implied_nak_seq_err", "roce_adp_retrans", "roce_adp_retrans_to",
-                    "roce_slow_restart", "roce_slow_restart_cnps", "roce_slow_restart_trans", "rx_icrc_encapsulated", "rx_write_requests", "rx_read_requests",
-                    "rx_atomic_requests", "np_cnp_sent", "np_ecn_marked_roce_packets", "rp_cnp_handled", "rp_cnp_ignored")
+_HARDWARE_ERRORS = ("local_ack_timeout_err", "rnr_nak_retry_err", "packet_seq_err", "out_of_buffer", "out_of_sequence",
+                    "req_cqe_error", "req_cqe_flush_error",
+                    "req_remote_access_errors", "req_remote_invalid_request", "resp_cqe_error", "resp_cqe_flush_error",
+                    "resp_local_length_error",
+                    "resp_remote_access_errors", "duplicate_request", "implied_nak_seq_err", "roce_adp_retrans",
+                    "roce_adp_retrans_to",
+                    "roce_slow_restart", "roce_slow_restart_cnps", "roce_slow_restart_trans", "rx_icrc_encapsulated",
+                    "rx_write_requests", "rx_read_requests",
+                    "rx_atomic_requests", "np_cnp_sent", "np_ecn_marked_roce_packets", "rp_cnp_handled",
+                    "rp_cnp_ignored")
 
 
 def rate(hca: Hca) -> str:
@@ -29,20 +36,22 @@ def rate(hca: Hca) -> str:
 
 def lid(node: Node, port: int) -> int:
     """The port's local identifier, unique in a fleet of some thousand nodes; 0 on Ethernet."""
-    return 0 if node.base.hcas[port].link_layer != "InfiniBand" else 1 + (node.identity.number * len(node.base.hcas) + port) % 48_000
+    return 0 if node.base.hcas[port].link_layer != "InfiniBand" else 1 + (node.identity.number * len(node.base.hcas)
+                                                                          + port) % 48_000
 
 
 def firmware(base: Base, hca: Hca) -> tuple[str, str, str]:
     """HCA type, PSID and firmware version."""
     device, board, version = hca_ids(base)
-    return ("MT4123" if device == 0x101B else "MT4129", board, version) if hca.compute else ("MT4125", "MT_0000000359", "22.43.2566")
+    return ("MT4123" if device == 0x101B else "MT4129", board, version) if hca.compute else ("MT4125", "MT_0000000359",
+                                                                                             "22.43.2566")
 
 
 def netdev(hca: Hca) -> str:
     """The network interface of a port, named by its PCI place."""
     domain, bus, _ = hca.place.address.split(":")
-    prefix = "ibp" if hca.link_layer == "InfiniBand" else "enp"
-    return f"{prefix}{f'{int(domain, 16)}p' if int(domain, 16) else ''}{int(bus, 16)}s0{'' if prefix == 'ibp' else 'np0'}"
+    place = f"p{int(bus, 16)}s0" if domain == "0000" else f"P{int(domain, 16)}p{int(bus, 16)}s0"
+    return f"ib{place}" if hca.link_layer == "InfiniBand" else f"en{place}np0"
 
 
 def own(node: Node) -> Files:
@@ -58,7 +67,8 @@ def _device(node: Node, port: int, hca: Hca) -> Files:
     above = device_folder(hca.place)
     folder = f"{above}/infiniband/{hca.name}"
     guid = node.identity.guid(port + 1)
-    files = tree(folder, {"fw_ver": version, "board_id": board, "hca_type": kind, "hw_rev": "0", "node_type": "1: CA", "node_guid": guid,
+    files = tree(folder, {"fw_ver": version, "board_id": board, "hca_type": kind, "hw_rev": "0", "node_type": "1: CA",
+                          "node_guid": guid,
                           "sys_image_guid": guid, "node_desc": f"{node.name} {hca.name}"})
     files |= link(f"/sys/class/infiniband/{hca.name}", folder) | link(f"{folder}/device", above)
     return files | _port(node, port, hca, f"{folder}/ports/1")
@@ -69,12 +79,16 @@ def _port(node: Node, port: int, hca: Hca, folder: str) -> Files:
     infiniband = hca.link_layer == "InfiniBand"
     guid = node.identity.guid(port + 1)
     files = tree(folder, {
-        "state": state, "phys_state": physical, "rate": rate(hca), "link_layer": hca.link_layer, "lid": f"0x{lid(node, port):x}",
-        "sm_lid": "0x1" if infiniband else "0x0", "sm_sl": 0, "lid_mask_count": 0, "cap_mask": "0xa751e848" if infiniband else "0x00010000",
-        "gids/0": f"fe80:0000:0000:0000:{guid}", "gids/1": "0000:0000:0000:0000:0000:0000:0000:0000", "pkeys/0": "0xffff",
+        "state": state, "phys_state": physical, "rate": rate(hca), "link_layer": hca.link_layer,
+        "lid": f"0x{lid(node, port):x}",
+        "sm_lid": "0x1" if infiniband else "0x0", "sm_sl": 0, "lid_mask_count": 0,
+        "cap_mask": "0xa751e848" if infiniband else "0x00010000",
+        "gids/0": f"fe80:0000:0000:0000:{guid}", "gids/1": "0000:0000:0000:0000:0000:0000:0000:0000",
+        "pkeys/0": "0xffff",
         "gid_attrs/ndevs/0": netdev(hca), "gid_attrs/types/0": "IB/RoCE v1" if infiniband else "RoCE v2",
     })
-    counters = dict.fromkeys(_ERRORS, 0) | {"link_downed": int(infiniband and hca.compute and port % 4 == 1), "symbol_error": 0}
+    counters = dict.fromkeys(_ERRORS, 0) | {"link_downed": int(infiniband and hca.compute and port % 4 == 1),
+                                            "symbol_error": 0}
     files |= tree(f"{folder}/counters", counters)
     files |= tree(f"{folder}/hw_counters", dict.fromkeys(_HARDWARE_ERRORS, 0) | {"lifespan": 10})
     return files | _traffic(node, port, hca, folder)
@@ -82,13 +96,16 @@ def _port(node: Node, port: int, hca: Hca, folder: str) -> Files:
 
 def _traffic(node: Node, port: int, hca: Hca, folder: str) -> Files:
     """What the port carried; some more each second on a port that is up."""
-    names = ("port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_packets", "unicast_xmit_packets", "unicast_rcv_packets",
+    names = ("port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_packets", "unicast_xmit_packets",
+             "unicast_rcv_packets",
              "multicast_xmit_packets", "multicast_rcv_packets", "port_xmit_wait")
     start = node.identity.pick(10**9, 10**11, "traffic", port) if hca.compute else 0
-    return {f"{folder}/counters/{name}": growing("{n}\n", start // (place + 1), 40) if hca.compute else "0\n" for place, name in enumerate(names)}
+    return {f"{folder}/counters/{name}": growing("{n}\n", start // (place + 1), 40) if hca.compute else "0\n" for place,
+            name in enumerate(names)}
 
 
 def _interface(node: Node, port: int, hca: Hca) -> Files:
     speed = hca.gbits_per_second * 1000
     mtu = 4092 if hca.link_layer == "InfiniBand" else 9000
-    return interface(node, netdev(hca), port + 1, speed, mtu, hca.place, "mlx5_core", up=hca.compute, infiniband=hca.link_layer == "InfiniBand")
+    return interface(node, netdev(hca), port + 1, speed, mtu, hca.place, "mlx5_core", up=hca.compute,
+                     infiniband=hca.link_layer == "InfiniBand")

@@ -1,4 +1,4 @@
-"""What each server around those chips is: board, processors, DIMMs, and where its devices sit on PCI. Controller side."""
+"""What each server around those chips is: board, processors, DIMMs, and where its devices sit on PCI."""
 
 from __future__ import annotations
 
@@ -71,17 +71,21 @@ def _boot_drives(domain: str = "0000") -> tuple[Place, ...]:
     return _direct(f"{domain}:01:00.0", f"{domain}:00:01.0"), _direct(f"{domain}:02:00.0", f"{domain}:00:01.1")
 
 
-_HGX = tuple(_switched(root, socket) for socket, roots in enumerate(((0x15, 0x3D, 0x4C, 0x5B), (0x97, 0xBD, 0xCB, 0xD9))) for root in roots)
+_HGX = tuple(_switched(root, socket) for socket, roots in enumerate(((0x15, 0x3D, 0x4C, 0x5B), (0x97, 0xBD, 0xCB,
+                                                                                                0xD9)))
+             for root in roots)
 _HGX_SWITCHES = tuple(_direct(f"0000:{bus:02x}:00.0", f"0000:00:0{bus - 2:x}.0") for bus in (5, 6, 7, 8))
 
 _A100_GROUPS = tuple(
     _switched(root, socket, gpu)
-    for root, socket, gpu in ((0x01, 0, 6), (0x09, 0, 6), (0x41, 0, 6), (0x48, 0, 6), (0x81, 1, 6), (0x8A, 1, 6), (0xB1, 1, 6), (0xB8, 1, 5))
+    for root, socket, gpu in ((0x01, 0, 6), (0x09, 0, 6), (0x41, 0, 6), (0x48, 0, 6), (0x81, 1, 6), (0x8A, 1, 6),
+                              (0xB1, 1, 6), (0xB8, 1, 5))
 )
 
 
 def _tray_group(gpu: str, nic: str, nvme: str, socket: int) -> Group:
-    return Group(gpu=_direct(f"{gpu}:01:00.0", f"{gpu}:00:00.0", socket), nic=_direct(f"{nic}:03:00.0", f"{nic}:00:00.0", socket),
+    return Group(gpu=_direct(f"{gpu}:01:00.0", f"{gpu}:00:00.0", socket),
+                 nic=_direct(f"{nic}:03:00.0", f"{nic}:00:00.0", socket),
                  nvme=_direct(f"{nvme}:01:00.0", f"{nvme}:00:00.0", socket))
 
 
@@ -92,26 +96,32 @@ _MANAGEMENT = _direct("0000:29:00.0", "0000:26:01.0")
 _ETHERNET = _direct("0000:0a:00.0", "0000:00:1c.0")
 
 HGX_H100 = Server(
-    chips.H100, "Supermicro", "SYS-821GE-TNHR", "X13DEG-OAD", "2.3a", "06/27/2025", chips.XEON_8480C, 32, 64, "DDR5", 4800,
+    chips.H100, "Supermicro", "SYS-821GE-TNHR", "X13DEG-OAD", "2.3a", "06/27/2025", chips.XEON_8480C, 32, 64, "DDR5",
+    4800,
     _HGX, _boot_drives(), _MANAGEMENT, _ETHERNET, "AST2600", switches=_HGX_SWITCHES,
 )
 HGX_H200 = Server(
-    chips.H200, "Dell Inc.", "PowerEdge XE9680", "0Y6GMX", "2.5.4", "04/08/2025", chips.XEON_8480C, 32, 64, "DDR5", 4800,
+    chips.H200, "Dell Inc.", "PowerEdge XE9680", "0Y6GMX", "2.5.4", "04/08/2025", chips.XEON_8480C, 32, 64, "DDR5",
+    4800,
     _HGX, _boot_drives(), _MANAGEMENT, _ETHERNET, "iDRAC9", switches=_HGX_SWITCHES,
 )
 HGX_A100 = Server(
-    chips.A100, "NVIDIA", "DGXA100 920-23687-2530-000", "DGXA100", "1.25", "11/24/2023", chips.EPYC_7742, 16, 64, "DDR4", 3200,
+    chips.A100, "NVIDIA", "DGXA100 920-23687-2530-000", "DGXA100", "1.25", "11/24/2023", chips.EPYC_7742, 16, 64,
+    "DDR4", 3200,
     _A100_GROUPS, (_direct("0000:22:00.0", "0000:20:03.1"), _direct("0000:23:00.0", "0000:20:03.2")),
     _direct("0000:61:00.0", "0000:60:03.1"), _direct("0000:e2:00.0", "0000:e0:05.1", 1), "AST2500", hca="mlx5 MT4123",
-    switches=tuple(_direct(f"0000:{bus:02x}:00.0", f"0000:c0:0{bus - 0xC3}.0", 1) for bus in range(0xC4, 0xCA)), switch_id=(0x1AF1, 0x13B8),
+    switches=tuple(_direct(f"0000:{bus:02x}:00.0", f"0000:c0:0{bus - 0xC3}.0", 1) for bus in range(0xC4, 0xCA)),
+    switch_id=(0x1AF1, 0x13B8),
 )
 HGX_B200 = Server(
-    chips.B200, "Supermicro", "SYS-A21GE-NBRT", "X13DEG-OAD", "2.6", "08/12/2025", chips.XEON_8570, 32, 64, "DDR5", 5600,
+    chips.B200, "Supermicro", "SYS-A21GE-NBRT", "X13DEG-OAD", "2.6", "08/12/2025", chips.XEON_8570, 32, 64, "DDR5",
+    5600,
     _HGX, _boot_drives(), _MANAGEMENT, _ETHERNET, "AST2600", hca="mlx5 MT4129",
 )
 GB200_TRAY = Server(
     chips.GB200, "NVIDIA", "GB200 NVL", "P4059", "02.04.12", "09/30/2025", chips.GRACE, 16, 60, "LPDDR5", 8532,
-    _TRAY, (_direct("0004:01:00.0", "0004:00:00.0"),), _direct("0006:01:00.0", "0006:00:00.0"), _direct("0005:01:00.0", "0005:00:00.0"),
+    _TRAY, (_direct("0004:01:00.0", "0004:00:00.0"),), _direct("0006:01:00.0", "0006:00:00.0"),
+    _direct("0005:01:00.0", "0005:00:00.0"),
     "AST2600", supplies=0,
 )
 CPU_HOST = Server(

@@ -1,11 +1,12 @@
-"""Drives of a healthy node: /sys/class/nvme, /sys/block, and what os.statvfs tells of each mount. Controller side."""
+"""Drives of a healthy node: /sys/class/nvme, /sys/block, and what os.statvfs tells of each mount."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fleetcheck.sandbox.machine.base import Base, Mount
+from fleetcheck.sandbox.machine.base import Base
 from fleetcheck.sandbox.machine.entries import Files, link, tree
+from fleetcheck.sandbox.machine.mounts import Mount
 from fleetcheck.sandbox.machine.node import Node
 from fleetcheck.sandbox.machine.pci import device_folder, drive_places, numa_node
 from fleetcheck.sandbox.machine.servers import Place
@@ -32,7 +33,8 @@ def drives(node: Node) -> list[Drive]:
 
 
 def _drive(node: Node, number: int, place: Place, boot: bool) -> Drive:
-    model, size = ("SAMSUNG MZ1L21T9HCLS-00A07", 1_920_383_410_176) if boot else ("SAMSUNG MZQL23T8HCLS-00A07", 3_840_755_982_336)
+    model, size = ("SAMSUNG MZ1L21T9HCLS-00A07", 1_920_383_410_176) if boot else ("SAMSUNG MZQL23T8HCLS-00A07",
+                                                                                  3_840_755_982_336)
     return Drive(f"nvme{number}", place, model, node.identity.part_serial("nvme", number, "S64GNE"), "GDC7302Q", size)
 
 
@@ -41,12 +43,15 @@ def own(node: Node) -> Files:
     files: Files = {}
     for drive in drives(node):
         files |= _files(node.base, drive)
-    sizes = {"md0": 1_919_708_823_552} | ({"md1": len(node.base.data_drives) * 3_840_623_509_504} if node.base.data_drives else {})
+    sizes = {"md0": 1_919_708_823_552} | ({"md1": len(node.base.data_drives) * 3_840_623_509_504}
+                                          if node.base.data_drives else {})
     for name, size in sizes.items():
         folder = f"/sys/devices/virtual/block/{name}"
         members = len(node.base.server.boot_drives) if name == "md0" else len(node.base.data_drives)
-        files |= tree(folder, {"size": size // 512, "ro": 0, "removable": 0, "queue/rotational": 0, "md/array_state": "clean", "md/degraded": 0,
-                               "md/level": "raid1" if name == "md0" else "raid0", "md/raid_disks": members}) | link(f"/sys/block/{name}", folder)
+        files |= tree(folder, {"size": size // 512, "ro": 0, "removable": 0, "queue/rotational": 0,
+                               "md/array_state": "clean", "md/degraded": 0,
+                               "md/level": "raid1" if name == "md0" else "raid0",
+                               "md/raid_disks": members}) | link(f"/sys/block/{name}", folder)
     return files
 
 
@@ -54,12 +59,18 @@ def _files(base: Base, drive: Drive) -> Files:
     above = device_folder(drive.place)
     folder = f"{above}/nvme/{drive.name}"
     disk = f"{folder}/{drive.name}n1"
-    files = tree(folder, {"model": f"{drive.model:<40}", "serial": f"{drive.serial:<20}", "firmware_rev": f"{drive.firmware:<8}", "state": "live",
-                          "address": drive.place.address, "transport": "pcie", "cntrltype": "io", "queue_count": 129, "numa_node": numa_node(base, drive.place),
+    files = tree(folder, {"model": f"{drive.model:<40}", "serial": f"{drive.serial:<20}",
+                          "firmware_rev": f"{drive.firmware:<8}", "state": "live",
+                          "address": drive.place.address, "transport": "pcie", "cntrltype": "io", "queue_count": 129,
+                          "numa_node": numa_node(base, drive.place),
                           "subsysnqn": f"nqn.1994-11.com.samsung:nvme:PM9A3:2.5-inch:{drive.serial}"})
-    files |= tree(disk, {"size": drive.size_bytes // 512, "ro": 0, "removable": 0, "queue/rotational": 0, "queue/logical_block_size": 512,
-                         "queue/scheduler": "[none] mq-deadline", "stat": "  812044 1204 61200114 90122 2204110 88120 190044120 402210 0 312044 492332 0 0 0 0 0 0"})
-    return files | link(f"/sys/class/nvme/{drive.name}", folder) | link(f"/sys/block/{drive.name}n1", disk) | link(f"{folder}/device", above)
+    files |= tree(disk, {"size": drive.size_bytes // 512, "ro": 0, "removable": 0, "queue/rotational": 0,
+                         "queue/logical_block_size": 512,
+                         "queue/scheduler": "[none] mq-deadline",
+                         "stat": "  812044 1204 61200114 90122 2204110 88120 190044120 402210 0 312044 492332 0 0 0 0 "
+                                 "0 0"})
+    return files | link(f"/sys/class/nvme/{drive.name}", folder) | link(f"/sys/block/{drive.name}n1",
+                                                                        disk) | link(f"{folder}/device", above)
 
 
 def statvfs(base: Base) -> dict[str, dict[str, int]]:
@@ -71,11 +82,14 @@ def _statvfs(mount: Mount) -> dict[str, int]:
     blocks = mount.size_bytes // BLOCK_BYTES
     free = blocks * (100 - mount.used_percent) // 100
     inodes_free = mount.inodes * (100 - mount.used_percent // 4) // 100
-    return {"f_bsize": BLOCK_BYTES, "f_frsize": BLOCK_BYTES, "f_blocks": blocks, "f_bfree": free, "f_bavail": free - blocks // 200 if blocks else 0,
-            "f_files": mount.inodes, "f_ffree": inodes_free, "f_favail": inodes_free, "f_flag": int(mount.options.startswith("ro")), "f_namemax": 255}
+    return {"f_bsize": BLOCK_BYTES, "f_frsize": BLOCK_BYTES, "f_blocks": blocks, "f_bfree": free,
+            "f_bavail": free - blocks // 200 if blocks else 0,
+            "f_files": mount.inodes, "f_ffree": inodes_free, "f_favail": inodes_free,
+            "f_flag": int(mount.options.startswith("ro")), "f_namemax": 255}
 
 
 def mount_points(base: Base) -> Files:
     """The folders that things are mounted on, and those that programs expect."""
     usual = ("/tmp", "/var/tmp", "/var/log", "/run/lock", "/sys/fs/pstore", "/dev/shm", "/home", "/opt", "/var/crash")
-    return {path: {"folder": True} for path in (*usual, *(mount.mount for mount in base.mounts)) if path not in ("/", "/sys", "/proc", "/dev", "/run")}
+    return {path: {"folder": True} for path in (*usual, *(mount.mount for mount in base.mounts))
+            if path not in ("/", "/sys", "/proc", "/dev", "/run")}

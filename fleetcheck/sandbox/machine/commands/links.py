@@ -1,0 +1,154 @@
+"""ibstat, ethtool, mlxlink and ip, over the same ports as /sys/class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleetcheck.sandbox.machine.base import Hca
+from fleetcheck.sandbox.machine.commands.answers import Answers, fails, rows, says, spelled
+from fleetcheck.sandbox.machine.network import ERRORS
+from fleetcheck.sandbox.machine.node import Node
+from fleetcheck.sandbox.machine.rdma import firmware, lid, netdev, rate
+from fleetcheck.sandbox.machine.servers import Place
+
+
+def commands(node: Node) -> Answers:
+    """Compute ports up and clean, the management port down."""
+    answers = _rdma(node) if node.base.hcas else {}
+    for name, place, up, speed, driver in _interfaces(node):
+        answers |= _ethtool(name, place, up, speed, driver)
+    return answers | _ip(node)
+
+
+def _interfaces(node: Node) -> list[tuple[str, Place, bool, int, str]]:
+    base = node.base
+    own = [(name, base.server.ethernet, True, base.interface_mbits_per_second, "ice") for name in base.interfaces]
+    return own + [(netdev(hca), hca.place, hca.compute, hca.gbits_per_second * 1000, "mlx5_core") for hca in base.hcas]
+
+
+def _rdma(node: Node) -> Answers:
+    hcas = list(enumerate(node.base.hcas))
+    adapters = {hca.name: _adapter(node, port, hca) for port, hca in hcas}
+    status = {hca.name: _status(node, port, hca) for port, hca in hcas}
+    mapped = "".join(f"{hca.name} port 1 ==> {netdev(hca)} ({'Up' if hca.compute else 'Down'})\n" for _, hca in hcas)
+    answers: Answers = {
+        "ibstat": says("".join(adapters.values())), "ibstat -l": says("".join(f"{name}\n" for name in adapters)),
+        "ibstatus": says("\n".join(status.values())),
+        "ibdev2netdev": says(mapped),
+        "ibv_devices": says("    device                 node GUID\n    ------              ----------------\n"
+                            + "".join(
+            f"    {hca.name:<16}    {node.identity.guid(port + 1).replace(':', '')}\n" for port, hca in hcas)),
+        "mlxlink": fails("-E- Device name is missing\n"), "ofed_info -s": says("MLNX_OFED_LINUX-24.10-1.1.4.0:\n"),
+    }
+    for port, hca in hcas:
+        answers |= {f"ibstat {hca.name}": says(adapters[hca.name]), f"ibstatus {hca.name}": says(status[hca.name]),
+                    f"mlxlink {hca.name}": says(_mlxlink(node, port, hca))}
+    return answers
+
+
+def _state(hca: Hca) -> tuple[str, str]:
+    return ("Active", "LinkUp") if hca.compute else ("Down", "Disabled")
+
+
+def _adapter(node: Node, port: int, hca: Hca) -> str:
+    kind, _, version = firmware(node.base, hca)
+    guid = "0x" + node.identity.guid(port + 1).replace(":", "")
+    state, physical = _state(hca)
+    infiniband = hca.link_layer == "InfiniBand"
+    return (f"CA '{hca.name}'\n\tCA type: {kind}\n\tNumber of ports: 1\n\tFirmware version: {version}\n"
+            f"\tHardware version: 0\n\tNode GUID: {guid}\n"
+            f"\tSystem image GUID: {guid}\n\tPort 1:\n\t\tState: {state}\n\t\tPhysical state: {physical}\n"
+            f"\t\tRate: {rate(hca).partition(' ')[0]}\n"
+            f"\t\tBase lid: {lid(node, port)}\n\t\tLMC: 0\n\t\tSM lid: {int(infiniband)}\n"
+            f"\t\tCapability mask: 0x{'a751e848' if infiniband else '00010000'}\n"
+            f"\t\tPort GUID: {guid}\n\t\tLink layer: {hca.link_layer}\n")
+
+
+def _status(node: Node, port: int, hca: Hca) -> str:
+    state, physical = ("4: ACTIVE", "5: LinkUp") if hca.compute else ("1: DOWN", "3: Disabled")
+    infiniband = hca.link_layer == "InfiniBand"
+    return (f"Infiniband device '{hca.name}' port 1 status:\n\tdefault gid:\t "
+            f"fe80:0000:0000:0000:{node.identity.guid(port + 1)}\n\tbase lid:\t 0x{lid(node, port):x}\n"
+            f"\tsm lid:\t\t 0x{int(infiniband)}\n\tstate:\t\t {state}\n\tphys state:\t {physical}\n"
+            f"\trate:\t\t {rate(hca)}\n\tlink_layer:\t {hca.link_layer}\n")
+
+
+def _mlxlink(node: Node, port: int, hca: Hca) -> str:
+    sections = {"Operational Info": _operational(hca), "Troubleshooting Info": _troubleshooting(hca)}
+    if hca.compute:
+        sections |= {"Physical Counters": _physical(node), "Module Info": _module(node, port)}
+    return "".join(f"\n{title}\n{'-' * len(title)}\n{rows(values, width=35)}" for title, values in sections.items())
+
+
+def _operational(hca: Hca) -> dict[str, object]:
+    if not hca.compute:
+        return {"State": "Disable", "Physical state": "Disabled", "Speed": "N/A", "Width": "N/A", "FEC": "N/A"}
+    speed = rate(hca).partition("(4X ")[2].rstrip(")")
+    return {"State": "Active", "Physical state": "LinkUp", "Width": "4x", "Loopback Mode": "No Loopback",
+            "Speed": f"IB-{speed}" if hca.link_layer == "InfiniBand" else speed, "Auto Negotiation": "ON",
+            "FEC": "Interleaved_Standard_RS_FEC_PLR - (544,514)"}
+
+
+def _troubleshooting(hca: Hca) -> dict[str, object]:
+    if hca.compute:
+        return {"Status Opcode": 0, "Group Opcode": "N/A", "Recommendation": "No issue was observed"}
+    return {"Status Opcode": 1, "Group Opcode": "PHY FW", "Recommendation": "The port is closed by command"}
+
+
+def _physical(node: Node) -> dict[str, object]:
+    """Raw errors are what error correction is for; none is left after it."""
+    return {"Time Since Last Clear [Min]": f"{node.moment.uptime / 60:.1f}", "Effective Physical Errors": 0,
+            "Effective Physical BER": "15E-255", "Raw Physical Errors Per Lane": "812,604,911,733",
+            "Raw Physical BER": "4E-10", "Symbol Errors": 0, "Symbol BER": "15E-255", "Link Down": 0,
+            "Link Error Recovery": 0}
+
+
+def _module(node: Node, port: int) -> dict[str, object]:
+    return {"Identifier": "OSFP", "Compliance": "800GBASE-DR8", "Cable Technology": "850 nm VCSEL",
+            "Vendor Name": "NVIDIA",
+            "Vendor Part Number": "MMS4X00-NS400", "Vendor Serial Number": node.identity.part_serial("cable", port,
+                                                                                                     "MT"),
+            "Temperature [C]": "47 [-5..75]", "Rx Power Current [dBm]": "1.2,1.0,1.4,0.9",
+            "Tx Power Current [dBm]": "1.8,1.7,1.9,1.6"}
+
+
+def _ethtool(name: str, place: Place, up: bool, mbits_per_second: int, driver: str) -> Answers:
+    settings = (f"Settings for {name}:\n\tSupported ports: [ FIBRE ]\n"
+                f"\tSpeed: {f'{mbits_per_second}Mb/s' if up else 'Unknown!'}\n"
+                f"\tDuplex: {'Full' if up else 'Unknown! (255)'}\n"
+                f"\tAuto-negotiation: on\n\tPort: FIBRE\n\tLink detected: {'yes' if up else 'no'}\n")
+    info = rows({"driver": driver, "version": "6.8.0", "firmware-version": "28.43.2566 (MT_0000000838)"
+                 if driver == "mlx5_core" else "4.60 0x8001f8a6 1.3682.0",
+                 "bus-info": place.address}, ": ")
+    module = ("\tIdentifier                                : 0x18 (QSFP-DD Double Density 8X Pluggable Transceiver)\n"
+              "\tVendor name                               : NVIDIA\n"
+              "\tModule temperature                        : 47.10 degrees C / 116.78 degrees F\n"
+              "\tModule temperature high alarm             : Off\n"
+              "\tLaser rx power high alarm                 : Off\n\tLaser rx power low alarm                  : Off\n")
+    return {f"ethtool {name}": says(settings), f"ethtool -i {name}": says(info),
+            f"ethtool -S {name}": says(_statistics(up)),
+            f"ethtool -m {name}": says(module) if up else fails("netlink error: Invalid argument\n")}
+
+
+def _statistics(up: bool) -> dict[str, Any] | str:
+    """Error counters at rest; corrected bits rise on a PAM4 link, which is what FEC is for."""
+    quiet = {f"{name}_phy": 0 for name in ("rx_crc_errors", "rx_symbol_err", "rx_discards", "tx_discards",
+                                           "link_down_events", "rx_pcs_symbol_err", "rx_err_lane_0")}
+    text = "NIC statistics:\n" + "".join(f"     {name}: {value}\n" for name,
+                                         value in {**dict.fromkeys(ERRORS, 0), "rx_out_of_buffer": 0, **quiet}.items())
+    return {"text": text + "     rx_corrected_bits_phy: {n}\n", "n": {"start": 17_750_739,
+                                                                      "per_second": 310}} if up else text
+
+
+def _ip(node: Node) -> Answers:
+    first, address = node.base.interfaces[0], node.identity.address
+    links = "".join(f"{number}: {name}: <BROADCAST,MULTICAST{',UP,LOWER_UP' if up else ''}> mtu "
+                    f"{node.base.interface_mtu} state {'UP' if up else 'DOWN'} mode DEFAULT\n"
+                    for number, (name, _, up, _, _) in enumerate(_interfaces(node), 2))
+    return {**spelled(("ip route", "ip r"),
+                      says(f"default via 10.20.0.1 dev {first} proto static metric 100\n"
+                           f"10.20.0.0/16 dev {first} proto kernel scope link src {address}\n")),
+            "ip link": says("1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 state UNKNOWN mode DEFAULT\n" + links),
+            **spelled(("ip addr", "ip address", "ip a"),
+                      says(f"2: {first}    inet {address}/16 brd 10.20.255.255 scope global {first}\n")),
+            "ip": says("")}
