@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,6 +16,7 @@ from fleetcheck.facts.registry import Fact
 from fleetcheck.gather import Gathering, Recorded, missing
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.journal import Journal
+from fleetcheck.observed import machine_serial
 from fleetcheck.progress import Progress
 from fleetcheck.records import Evidence, Failure, Planned, Result
 from fleetcheck.report import junit, terminal
@@ -51,6 +53,7 @@ class Fleet:
     planned: dict[str, Planned] = field(default_factory=dict)
     results: list[Result] = field(default_factory=list)
     failures: dict[str, Failure] = field(default_factory=dict)
+    serials: dict[str, str] = field(default_factory=dict)
     narrowed: str = ""
     source: Gathering | Recorded | None = None
     journal: Journal | None = None
@@ -65,19 +68,25 @@ class Fleet:
         """The selected nodes that are in service: those that are contacted."""
         return tuple(node for node in self.selected if node.in_service)
 
-    def node(self, name: str) -> Node:
-        """A selected node by name."""
-        return next(node for node in self.selected if node.name == name)
+    @cached_property
+    def by_name(self) -> Mapping[str, Node]:
+        """The selected nodes by name."""
+        return {node.name: node for node in self.selected}
+
+    def place(self) -> str:
+        """Make the run's directory; its id. Raises RunError."""
+        self.started = _now()
+        self.run = self._place()
+        return self.run.id
 
     def begin(self, planned: Sequence[Planned], collectors: Mapping[str, Mapping[str, set[str]]], narrowed: str,
               screen: TextIO | None) -> None:
         """Write the plan, then start gathering. Raises RunError, InventoryError or SandboxError."""
+        assert self.run is not None
         self.narrowed = narrowed
-        self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        self.run = self._place()
         run.keep_inventory(self.run, self.inventory)
         self.run.describe(self._about())
-        self.planned = {each.nodeid: each for each in (_of_run(each, self.run.id) for each in planned)}
+        self.planned = {each.nodeid: each for each in planned}
         self._write_plan()
         self.journal = Journal(self.run.results)
         self.progress = Progress(_items_per_node(planned), self.run.path / "progress.log", screen)
@@ -96,7 +105,7 @@ class Fleet:
             "started": self.started, "version": __version__, "inventory": self.inventory.path.name,
             "inventory_path": str(self.inventory.path.resolve()), "nodes": self.settings.nodes, "group": self.settings.group,
             "narrowed": self.narrowed, "replay_of": self.earlier.id if self.earlier and self.settings.replay else "",
-            "connections": self.settings.connections,
+            "connections": self.settings.connections, "expired_waivers": self.inventory.expired(),
         }
 
     def _write_plan(self) -> None:
@@ -169,6 +178,7 @@ class Fleet:
 
     def _gathered(self, node: Node, probe: str) -> Evidence:
         evidence = self.evidence(node.name, probe)
+        self.serials[node.name] = machine_serial(evidence) or self.serials.get(node.name, "")
         if evidence.failure and (node.name not in self.failures or probe == "facts-fast"):
             self.failures[node.name] = evidence.failure
         return evidence
@@ -197,12 +207,12 @@ class Fleet:
             self.progress.end()
         info = verdict.RunInfo(
             run=self.run.id, fleet=self.inventory.fleet, tier=self.settings.tier, started=self.started, narrowed=self.narrowed,
-            interrupted=interrupted, replay_of=self._about()["replay_of"],
+            interrupted=interrupted, replay_of=self._about()["replay_of"], expired=tuple(self.inventory.expired()),
         )
-        self.verdicts = verdict.judge(info, self.selected, list(self.planned.values()), self.results, self.failures)
+        self.verdicts = verdict.judge(info, self.selected, list(self.planned.values()), self.results, self.failures,
+                                      serials=self.serials, required=verdict.demanded(self.inventory.profiles, self.settings.tier))
         run.write_atomically(self.run.verdicts, run.as_json(self.verdicts))
-        self.run.describe({**self._about(), "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                           "interrupted": interrupted, "complete": self.verdicts["complete"]})
+        self.run.describe({**self._about(), "ended": _now(), "interrupted": interrupted, "complete": self.verdicts["complete"]})
         run.point_latest(self.run)
         return self.verdicts
 
@@ -248,10 +258,8 @@ def open_fleet(settings: Settings) -> Fleet:
     return Fleet(settings=settings, inventory=loaded, selected=selected, earlier=earlier)
 
 
-def _of_run(planned: Planned, run_id: str) -> Planned:
-    from dataclasses import replace
-
-    return replace(planned, run=run_id)
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def _items_per_node(planned: Sequence[Planned]) -> dict[str, int]:

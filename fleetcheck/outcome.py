@@ -63,8 +63,10 @@ def result(planned: Planned, end: Said, recording: Recording, seconds: float, bo
 
 
 def graded(planned: Planned, offenders: Sequence[Offender]) -> tuple[str, str]:
-    """Severity and action of a finding: the worst of its offenders where they say, else the check's own."""
-    grades = [(offender.severity or planned.severity, offender.action or planned.action) for offender in offenders]
+    """Severity and action of a finding: what the site says, else the worst of its offenders' own, else the check's."""
+    severity, action = planned.policy.get("severity"), planned.policy.get("action")
+    grades = [(severity or offender.severity or planned.severity, action or offender.action or planned.action)
+              for offender in offenders]
     worst = max(grades, key=lambda grade: (SEVERITIES.index(grade[0]), ACTIONS.index(grade[1])), default=None)
     return worst or (planned.severity, planned.action)
 

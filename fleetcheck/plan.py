@@ -10,7 +10,7 @@ from fleetcheck import records
 from fleetcheck.exchange import Request
 from fleetcheck.facts.registry import FACTS, PROBES, Fact
 from fleetcheck.inventory import Inventory, Node
-from fleetcheck.profile import CheckPolicy
+from fleetcheck.policy import AS_MARKED, Word, merged
 
 TIERS = ("quick", "full", "burnin", "acceptance")
 STAGES = {"node": "facts", "burnin": "load", "interconnect": "pairs", "cluster": "cluster"}
@@ -84,12 +84,19 @@ def settings(inventory: Inventory, node: Node) -> dict[str, Any]:
     return {"mounts": [each.mount for each in profile.filesystems], "scratch": node.scratch}
 
 
-def policy(inventory: Inventory, node: Node | None, check: str) -> CheckPolicy:
-    """The site's word on a check: the profile's, over it the inventory's."""
+def policy(inventory: Inventory, node: Node | None, check: str) -> Word:
+    """The site's word on a check: the profile's, over it the inventory's. Asked for every item: most have none."""
     own = inventory.profiles[node.profile].policy.get(check) if node else None
-    site = inventory.policy.get(check, {})
-    merged = {**(own.model_dump(exclude_none=True) if own else {}), **site}
-    return CheckPolicy.model_validate(merged)
+    site = inventory.policy.get(check)
+    if own is None and site is None:
+        return AS_MARKED
+    return merged([each for each in (site, own) if each], node.name if node else "", inventory.today)
+
+
+def policed(inventory: Inventory) -> dict[str, str]:
+    """Every check that the inventory or one of its profiles says something about, with where it does."""
+    profiles = {check: f"profile {name}" for name, profile in inventory.profiles.items() for check in profile.policy}
+    return {**profiles, **{check: inventory.where("policy", check) for check in inventory.policy}}
 
 
 def duplicates(checks: Iterable[tuple[str, str]]) -> list[str]:

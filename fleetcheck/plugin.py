@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fleetcheck import outcome, plan
+from fleetcheck import checkbook, outcome, plan, policy
 from fleetcheck.facts.registry import FACTS, Fact
 from fleetcheck.fleet import Fleet, Settings, open_fleet
 from fleetcheck.inventory import InventoryError, Node
@@ -177,7 +177,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
         return []
     away = len(fleet.selected) - len(fleet.nodes)
     how = f"replaying {fleet.earlier.id}" if fleet.settings.replay and fleet.earlier else f"{fleet.settings.connections} connections in flight"
-    return [f"fleetcheck: {fleet.inventory.fleet} ({fleet.inventory.path}), {len(fleet.nodes)} nodes, {away} out of service, tier {fleet.settings.tier}, {how}"]
+    expired = [f"fleetcheck: {sentence}" for sentence in fleet.inventory.expired()]
+    return [*expired, f"fleetcheck: {fleet.inventory.fleet} ({fleet.inventory.path}), {len(fleet.nodes)} nodes, {away} out of service, tier {fleet.settings.tier}, {how}"]
 
 
 @pytest.hookimpl(trylast=True)
@@ -186,26 +187,45 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     fleet = fleet_of(session.config)
     if fleet is None or session.config.option.collectonly or not session.items:
         return
-    planned = [_plan(item, fleet) for item in session.items]
+    _refuse_unknown_checks(session, fleet)
+    try:
+        run_id = fleet.place()
+    except MISTAKES as mistake:
+        raise pytest.UsageError(str(mistake)) from mistake
+    planned = [_plan(item, fleet, run_id) for item in session.items]
     twice = plan.duplicates((each.check, each.nodeid.partition("::")[0]) for each in planned)
     if twice:
         raise pytest.UsageError(f"two checks share a name: {'; '.join(twice)}")
+    asked = [item for item, each in zip(session.items, planned, strict=True) if not each.waived]
     try:
-        fleet.begin(planned, _collectors(session.items), _narrowed(session), _screen(session.config))
+        fleet.begin(planned, _collectors(asked), _narrowed(session), _screen(session.config))
     except MISTAKES as mistake:
         raise pytest.UsageError(str(mistake)) from mistake
     for item in session.items:
         item.stash[PLANNED] = fleet.planned[item.nodeid]
 
 
-def _plan(item: pytest.Item, fleet: Fleet) -> Planned:
+def _plan(item: pytest.Item, fleet: Fleet, run_id: str) -> Planned:
     mark, name = _mark(item), getattr(item, "originalname", item.name)
     owner = _node_name(item)
-    word = plan.policy(fleet.inventory, fleet.node(owner) if owner else None, name)
+    word = plan.policy(fleet.inventory, fleet.by_name.get(owner), name)
     return Planned(
-        run="", stage=plan.stage(item.nodeid), check=name, node=owner, nodeid=item.nodeid, component=mark.component,
+        run=run_id, stage=plan.stage(item.nodeid), check=name, node=owner, nodeid=item.nodeid, component=mark.component,
         severity=word.severity or mark.severity, action=word.action or mark.action, probes=tuple(plan.probes(_fixtures(item))), needs=mark.needs,
+        policy=word.given(),
     )
+
+
+def _refuse_unknown_checks(session: pytest.Session, fleet: Fleet) -> None:
+    """A policy for a check that does not exist is misspelt. The check files tell every name, narrowed run or not."""
+    said = plan.policed(fleet.inventory)
+    if not said:
+        return
+    collected = {getattr(item, "originalname", item.name) for item in session.items}
+    roots = {_checks_root(item.path) for item in session.items}
+    mistake = policy.unknown(said, collected if collected.issuperset(said) else collected | checkbook.names(roots))
+    if mistake:
+        raise pytest.UsageError(mistake)
 
 
 def _fixtures(item: pytest.Item) -> Sequence[str]:
@@ -274,6 +294,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     except RunError as full:
         pytest.exit(str(full), returncode=3)
     return answer
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A waived check is skipped with its reason before any fixture of it is asked."""
+    planned = item.stash.get(PLANNED, None)
+    if planned is not None and planned.waived:
+        pytest.skip(planned.waived)
 
 
 SECONDS = pytest.StashKey[float]()

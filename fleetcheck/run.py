@@ -68,7 +68,7 @@ class Run:
         if not kept.is_file():
             raise RunError(f"{self.path}: no inventory was kept with this run; give one with --inventory")
         origin = self.facts.get("inventory_path")
-        return inventory.load(kept, relative_to=Path(origin).parent if origin else None)
+        return inventory.load(kept, base=Path(origin).parent if origin else None)
 
     def planned(self) -> Iterator[records.Planned]:
         """The plan."""
