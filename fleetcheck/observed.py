@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fleetcheck.inventory import Node
 from fleetcheck.reconcile import item
-from fleetcheck.records import UNREACHABLE, Failure, Planned, Result
+from fleetcheck.records import UNREACHABLE, Evidence, Failure, Planned, Result
 
 IN_SERVICE = "in-service"
 UNLISTED = "unlisted"
@@ -60,6 +60,13 @@ class Observed:
     def findings(self) -> list[Result]:
         """Failed results that count against this node."""
         return [each for each in self.results if each.outcome == "failed" and each.check not in self.held_back]
+
+
+def machine_serial(evidence: Evidence) -> str:
+    """The serial number the machine itself told, or empty."""
+    answer = evidence.answers.get("system")
+    serial = answer.data.get("serial") if answer else None
+    return serial[:64] if isinstance(serial, str) else ""
 
 
 def observe(

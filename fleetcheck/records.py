@@ -57,7 +57,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One selected (check, node): a line of plan.jsonl, written before the first connection. node is '' for fleet items."""
+    """One selected (check, node): a line of plan.jsonl, written before the first connection. node is '' for fleet items.
+
+    policy: what the site said of it: severity, action (already in those fields), waived_until and reason of a waiver."""
 
     run: str
     stage: str
@@ -69,6 +71,13 @@ class Planned:
     action: str
     probes: tuple[str, ...] = ()
     needs: str = "any"
+    policy: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def waived(self) -> str:
+        """Why the check is not asked, in words; empty when it is."""
+        until = self.policy.get("waived_until", "")
+        return f"waived until {until}: {self.policy.get('reason', '')}" if until else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 from fleetcheck import __version__
 from fleetcheck import inventory as inventories
 from fleetcheck.inventory import Inventory, Node
+from fleetcheck.observed import machine_serial
 from fleetcheck.records import Evidence, Failure
 from fleetcheck.report import junit, terminal
 from fleetcheck.report.lines import Line
@@ -25,11 +26,13 @@ def judge_again(run: Run) -> dict[str, Any]:
     info = RunInfo(
         run=run.id, fleet=kept.fleet, tier=told.get("tier", ""), started=told.get("started", ""),
         narrowed=told.get("narrowed", ""), interrupted=told.get("interrupted", "ended" not in told),
-        replay_of=told.get("replay_of", ""),
+        replay_of=told.get("replay_of", ""), expired=tuple(told.get("expired_waivers", ())),
     )
     with _readable(run):
         planned, results, silent = list(run.planned()), list(run.judged()), failures(run.gathered())
-    verdicts = judge(info, selected(run, kept), planned, results, silent, required=demanded(kept.profiles, info.tier))
+        serials = {each.node: serial for each in run.gathered() if (serial := machine_serial(each))}
+    verdicts = judge(info, selected(run, kept), planned, results, silent, serials=serials,
+                     required=demanded(kept.profiles, info.tier))
     save(run.verdicts, as_json(verdicts))
     return verdicts
 

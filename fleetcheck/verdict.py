@@ -22,7 +22,8 @@ VERDICTS = ("failed", "unreachable", "degraded", "unknown", "healthy")
 
 @dataclass(frozen=True)
 class RunInfo:
-    """The run being judged. narrowed: why it is partial, such as ``-k ecc``; replay_of: whose evidence it used."""
+    """The run being judged. narrowed: why it is partial, such as ``-k ecc``; replay_of: whose evidence it used.
+    expired: waivers that no longer count, in words."""
 
     run: str
     fleet: str
@@ -31,6 +32,7 @@ class RunInfo:
     narrowed: str = ""
     interrupted: bool = False
     replay_of: str = ""
+    expired: tuple[str, ...] = ()
 
 
 def judge(
@@ -61,7 +63,7 @@ def judge(
     return {
         "schema": SCHEMA, "run": info.run, "fleet": info.fleet, "tier": info.tier, "started": info.started,
         "complete": not partial, "partial": partial, "narrowed": info.narrowed, "interrupted": info.interrupted,
-        "replay_of": info.replay_of,
+        "replay_of": info.replay_of, "expired_waivers": list(info.expired),
         "nodes": verdicts, "isolate": fold(_isolated(verdicts)),
         "fleet_findings": [*login_findings(seen), *check_findings(commons, reached), *several_findings(results)],
         "missing": [{"check": each.check, "node": each.node, "component": each.component, "item": item(each)}
@@ -103,6 +105,7 @@ def _verdict(node: Observed, terms: Terms) -> dict[str, Any]:
         "reason": "; ".join(hindering),
         "findings": [_finding(each, node) for each in _failed(node)],
         "coverage": coverage(node) if node.in_service else {"planned": 0, "measured": 0},
+        "waived": [_waived(each) for each in node.planned if each.waived],
         "unreachable": _cause(failure) if failure else None,
     }
 
@@ -123,6 +126,11 @@ def _finding(result: Result, node: Observed) -> dict[str, Any]:
         "component": result.component, "parts": [dict(part) for part in result.parts],
         "common_cause": result.check in node.held_back,
     }
+
+
+def _waived(planned: Planned) -> dict[str, str]:
+    """A check the site does not ask of this node: neither passed nor in the way of a certificate, but always named."""
+    return {"check": planned.check, "until": planned.policy["waived_until"], "reason": planned.policy["reason"]}
 
 
 def _isolated(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -127,7 +127,9 @@ def obstacles(node: Observed, ruling: Ruling, terms: Terms) -> list[str]:
 
 
 def _common_cause(node: Observed, terms: Terms) -> Sequence[str]:
-    return [f"{check} is part of a common cause" for check in sorted(node.held_back)]
+    first, *others = sorted(node.held_back) or [""]
+    more = f" and {len(others)} more" if others else ""
+    return [f"part of a common cause: {first}{more}"] if first else []
 
 
 def _warnings(node: Observed, terms: Terms) -> Sequence[str]:

@@ -79,9 +79,18 @@ def _key(finding: Finding, name: str) -> Key:
 
 def _independent(findings: Sequence[Finding]) -> list[Finding]:
     """The cause, and graver findings about other parts than its own; the rest follows from it."""
-    parts = {part["label"] for part in findings[0]["parts"]}
+    parts = _slots(findings[0])
     others = [each for each in findings[1:] if each["severity"] != "warn"]
-    return [findings[0], *(each for each in others if not parts & {part["label"] for part in each["parts"]})]
+    return [findings[0], *(each for each in others if not parts & _slots(each))]
+
+
+def _slots(finding: Finding) -> set[str]:
+    """Where a finding's parts sit: the kernel log and NVML name one GPU differently, at the same place."""
+    return {_slot(part) for part in finding["parts"]}
+
+
+def _slot(part: Mapping[str, str]) -> str:
+    return (part.get("slot") or part.get("label") or part.get("kind", "")).lower()
 
 
 def _fault(keys: Sequence[Key], names: Sequence[str], verdicts: Mapping[str, Verdict]) -> Iterator[Line]:
@@ -110,9 +119,12 @@ def _where(names: Sequence[str], verdicts: Mapping[str, Verdict]) -> Iterator[Li
 
 
 def _pieces(node: Verdict) -> str:
-    parts = [part_text(part) for each in own_findings(node) if each["severity"] != "warn" for part in each["parts"]]
+    parts: dict[str, Mapping[str, str]] = {}
+    for part in (part for each in own_findings(node) if each["severity"] != "warn" for part in each["parts"]):
+        if part.get("serial") or _slot(part) not in parts:
+            parts[_slot(part)] = part
     machine = [f"machine serial {node['serial']}"] if node["serial"] else []
-    return said(several([*machine, *parts], 1 + NAMED))
+    return said(several([*machine, *map(part_text, parts.values())], 1 + NAMED))
 
 
 def warnings(verdicts: Mapping[str, Verdict]) -> list[Block]:
@@ -158,6 +170,21 @@ def out_of_service(nodes: Iterable[Node]) -> list[Block]:
             until = f" until {node.until}" if node.until else ""
             groups[f"{node.state}{until}{f', {node.note}' if node.note else ''}"].append(node.name)
     return [[Line(f"{_fold(names)}: {said(why)}", 1)] for why, names in groups.items()]
+
+
+def waived(verdicts: Mapping[str, Verdict]) -> list[Block]:
+    """Checks that the site does not ask of some nodes for a while, folded over nodes."""
+    groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for name, node in verdicts.items():
+        for each in node.get("waived", ()):
+            groups[each["until"], each["reason"], each["check"]].append(name)
+    return [[Line(f"{_fold(names)}: {said(check)} until {until}: {said(reason)}", 1)]
+            for (until, reason, check), names in sorted(groups.items())]
+
+
+def expired(sentences: Iterable[str]) -> list[Block]:
+    """Waivers that no longer count."""
+    return [[Line(said(sentence), 1)] for sentence in sentences]
 
 
 def uncertified(verdicts: Mapping[str, Verdict]) -> list[Block]:

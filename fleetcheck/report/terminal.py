@@ -25,7 +25,7 @@ DO = {
 SILENT = {"unreachable": "find out why nobody can log in", "unknown": "find out why it told nothing"}
 LINES = {
     "missing": 3, "controller": 8, "unreachable": 6, "failed": 11, "degraded": 7, "warnings": 3, "unmeasured": 4,
-    "out of service": 2, "uncertified": 2, "next": 7,
+    "out of service": 2, "waived": 3, "uncertified": 2, "next": 7,
 }
 """Lines a section may take, so that a page of 64 nodes stays readable; more is said to be more."""
 
@@ -71,6 +71,9 @@ def page(
         *section("WARNINGS, verdict unchanged", causes.warnings(found), limit["warnings"], "bold"),
         *section("NOT MEASURED", causes.unmeasured(results, verdicts), limit["unmeasured"], "bold"),
         *section("OUT OF SERVICE, not contacted", causes.out_of_service(nodes), limit["out of service"], "bold"),
+        *section("WAIVED by the site, neither checked nor passed", causes.waived(found), limit["waived"], "bold"),
+        *section("EXPIRED WAIVERS, no longer in force", causes.expired(verdicts.get("expired_waivers", ())),
+                 limit["waived"], "bold yellow"),
         *_certified(verdicts, limit["uncertified"]),
         *_next(verdicts, run_dir, inventory, limit["next"]),
     ]
@@ -145,7 +148,8 @@ def _work(verdicts: Mapping[str, Any], inventory: str) -> list[list[Line]]:
     """The run that proves the work done, and the work: what to do on which nodes, the strongest action first."""
     work: dict[tuple[int, str], list[str]] = defaultdict(list)
     for name, node in verdicts["nodes"].items():
-        if node["state"] == "in-service" and node["verdict"] != "healthy":
+        idle = node["verdict"] == "healthy" and node["action"] in ("none", "observe")
+        if node["state"] == "in-service" and not idle:
             work[-ACTIONS.index(node["action"]), _do(node)].append(name)
     todo = [[Line(f"{said(fold(names))}: {what}", 1)] for (_, what), names in sorted(work.items())]
     proof = Line(f"prove the work below done: {_retest(verdicts, inventory, work.values())}", 1, whole=True)

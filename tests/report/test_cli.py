@@ -54,7 +54,7 @@ def recorded(tmp_path, made):
 
 def evidence(node, failure=None):
     return Evidence(run="r", stage="facts", probe="facts-fast", node=node, started="", seconds=0.1, failure=failure,
-                    answers={} if failure else {"system": Answer(True)})
+                    answers={} if failure else {"system": Answer(True, data={"serial": f"SN-{node}"})})
 
 
 def write(path, records):
@@ -70,6 +70,7 @@ def test_a_run_is_judged_again_from_its_files(monkeypatch, capsys, recorded):
     assert (1, "sim-02", True) == (code, verdicts["isolate"], verdicts["complete"])
     assert ["healthy", "failed", "unreachable", "unknown"] == [each["verdict"] for each in verdicts["nodes"].values()]
     assert "FAILED: 1 node" in out
+    assert "sim-02: machine serial SN-sim-02, GPU 5 at 0000:5D:00.0" in out
     assert (recorded.path / "junit.xml").is_file()
 
 

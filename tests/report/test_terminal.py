@@ -59,8 +59,22 @@ def test_the_same_message_is_folded_over_nodes_with_the_serials_of_each(made):
     assert "sim-07: machine serial SN-sim-07, GPU 5 at 0000:5D:00.0 serial 1654922003245" in text
 
 
+def test_one_gpu_under_two_names_is_one_part(made):
+    seen_by_kernel = {"kind": "gpu", "label": "GPU 0000:5D:00.0", "slot": "0000:5d:00.0", "serial": ""}
+    results = [made.result("sim-01", "test_gpu", message="GPU 5: lost", parts=(made.GPU,), **made.FATAL),
+               made.result("sim-01", "test_xid", message="Xid 79", parts=(seen_by_kernel,), **made.FATAL)]
+    text = page(made, results, [made.node("sim-01")])
+    assert "sim-01: GPU 5 at 0000:5D:00.0 serial 1654922003245\n" in text
+    assert "also: test_xid" in text
+
+
+def test_a_healthy_node_with_wrong_configuration_is_work_to_do(made):
+    drift = made.result("sim-01", "test_driver", "failed", "warn", "fix-config", message="driver 535 (limit 570)")
+    assert "sim-01: correct the configuration" in page(made, [drift], [made.node("sim-01")])
+
+
 def test_what_follows_from_a_dead_part_is_named_beside_its_cause_and_a_second_fault_is_told_whole(made):
-    other = {**made.GPU, "label": "GPU 1"}
+    other = {**made.GPU, "label": "GPU 1", "slot": "0000:1B:00.0"}
     results = [made.result("sim-01", "test_gpu", message="GPU 5: lost", parts=(made.GPU,), **made.FATAL),
                made.result("sim-01", "test_link", message="GPU 5: no link", parts=(made.GPU,), **made.DEGRADED),
                made.result("sim-01", "test_ecc", message="GPU 1: 3 errors", parts=(other,), **made.DEGRADED)]
