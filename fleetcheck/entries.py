@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from fleetcheck.bound import Date
+from fleetcheck.policy import SitePolicy
 
 STATES = ("in-service", "spare", "maintenance", "rma", "decommissioned")
 PLACES = ("rack", "slot", "leaf", "rail", "nvlink_domain", "power_feed")
@@ -205,7 +206,7 @@ class InventoryFile(Entry):
     defaults: Annotated[NodeEntry, BeforeValidator(_given)] = NodeEntry()
     nodes: dict[str, Annotated[NodeEntry, BeforeValidator(_given)]]
     groups: Annotated[dict[str, Annotated[GroupEntry, BeforeValidator(_group)]], BeforeValidator(_given)] = {}
-    policy: Annotated[dict[str, dict[str, Any]], BeforeValidator(_given)] = {}
+    policy: Annotated[dict[str, Annotated[SitePolicy, BeforeValidator(_given)]], BeforeValidator(_given)] = {}
     sandbox: dict[str, Any] | None = None
     notes: Any = None
 

@@ -16,13 +16,14 @@ from fleetcheck.complaints import complaint
 from fleetcheck.entries import InventoryFile
 from fleetcheck.nodes import Node, SshSettings
 from fleetcheck.nodeset import fold
+from fleetcheck.policy import Policy, expired, placed
 from fleetcheck.profile import Profile
 from fleetcheck.resolution import resolved
 from fleetcheck.yamlfile import Document, InventoryError
 
 __all__ = ["Inventory", "InventoryError", "Node", "SshSettings", "fold", "load", "select"]
 
-_TYPED = frozenset({"sandbox", "policy", "notes"})
+_TYPED = frozenset({"sandbox", "notes"})
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Inventory:
     """A fleet as its file describes it.
 
     groups: names in inventory order; profile_texts: file name → text, each profile in use and all that it extends;
-    sandbox, policy: the file's own mappings, numbers and booleans as YAML 1.2 reads them.
+    sandbox: the file's own mapping, numbers and booleans as YAML 1.2 reads them. policy: check → the site's word on it.
+    today: the day on which its waivers are read.
     """
 
     fleet: str
@@ -41,8 +43,13 @@ class Inventory:
     profiles: Mapping[str, Profile]
     profile_texts: Mapping[str, str]
     sandbox: Mapping[str, Any] | None = None
-    policy: Mapping[str, Any] = field(default_factory=dict)
+    policy: Policy = field(default_factory=dict)
+    today: datetime.date = field(default_factory=datetime.date.today)
     document: Document | None = field(default=None, repr=False, compare=False)
+
+    def expired(self) -> list[str]:
+        """The waivers, of the file and of its profiles, that no longer count, one sentence each."""
+        return expired(self.policy, {name: profile.policy for name, profile in self.profiles.items()}, self.today)
 
     def where(self, *keys: str) -> str:
         """``FILE:LINE`` of a key, for messages about it: ``where("sandbox", "nodes", "sim-03")``."""
@@ -60,10 +67,12 @@ def load(path: Path, today: datetime.date | None = None, base: Path | None = Non
         file = InventoryFile.model_validate(document.data)
     except ValidationError as error:
         raise complaint(error, InventoryFile, [document]) from None
-    nodes, groups = resolved(file, document, base or path.parent, today or datetime.date.today())
+    day = today or datetime.date.today()
+    nodes, groups = resolved(file, document, base or path.parent, day)
+    policy = placed(file.policy, document, [node.name for node in nodes], groups)
     found = profiles.for_nodes(nodes, document)
     return Inventory(file.fleet, path, document.text, nodes, groups, MappingProxyType(found.profiles),
-                     MappingProxyType(found.texts), file.sandbox, file.policy, document)
+                     MappingProxyType(found.texts), file.sandbox, policy, day, document)
 
 
 def select(inventory: Inventory, nodes: str = "", group: str = "") -> tuple[Node, ...]:

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from fleetcheck.bound import Bound, Choice, Date
+from fleetcheck.policy import CheckPolicy
 
 
 class Section(BaseModel):
@@ -110,14 +111,6 @@ class Bundle(Section):
     def current(self, today: datetime.date) -> bool:
         """Whether this bundle is still allowed on that day."""
         return self.until is None or today <= self.until
-
-
-class CheckPolicy(Section):
-    """A site's word on one check: other severity or action."""
-
-    severity: Literal["warn", "degraded", "fatal"] | None = None
-    action: str | None = None
-    reason: str = ""
 
 
 class Profile(Section):
