@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def realise(node: Simulated, folder: Path, epoch: float, store: Store) -> Layout
 
 def write_tree(root: Path, tree: Tree, store: Store) -> list[FileEntry]:
     """Every file of a node as a plain file, link or folder; returns those that need more than that."""
-    special: list[FileEntry] = []
+    special: dict[str, FileEntry] = {}
     for path, content in tree.files.items():
         place = f"{root}{path}"
         if isinstance(content, str):
@@ -55,8 +56,19 @@ def write_tree(root: Path, tree: Tree, store: Store) -> list[FileEntry]:
             store.link(place, _inside(root, content["link"]))
         else:
             store.file(place, "")
-            special.append(_special(place, content))
-    return special
+            special[path] = _special(place, content)
+    return [*special.values(), *_linked_to(special, root, tree)]
+
+
+def _linked_to(special: Mapping[str, FileEntry], root: Path, tree: Tree) -> list[FileEntry]:
+    """The same under every link to such a file: the preloaded library knows files by the names they are opened by."""
+    names = {path.rpartition("/")[2] for path in special}
+    found = []
+    for path, content in tree.files.items():
+        if isinstance(content, Mapping) and str(content.get("link")).rpartition("/")[2] in names:
+            target = special.get(tree.resolved(path))
+            found += [replace(target, path=f"{root}{path}")] if target else []
+    return found
 
 
 def _inside(root: Path, target: str) -> str:
@@ -104,7 +116,7 @@ def _interpreter() -> Path:
 
 
 def write_nvml(folder: Path, node: Simulated, epoch: float) -> None:
-    """The library with its state; an empty file where there is none, so that the loader does not find another machine's."""
+    """The library with its state; an empty file where there is none, or the loader would find this machine's own."""
     if not node.library:
         (folder / LIBRARY).touch()
         return

@@ -68,7 +68,9 @@ class Tree:
         if not gone and not listed:
             return
         self._drop([*gone, *self._links_into(self.resolved(place) if listed else place)])
-        self.files.setdefault(posixpath.dirname(place), {"folder": True})
+        above = posixpath.dirname(place)
+        if above != "/" and not self._at_or_below(above):
+            self.files[above] = {"folder": True}
 
     def _at_or_below(self, path: str) -> list[str]:
         return [file for file in self.files if file == path or file.startswith(f"{path}/")]
