@@ -27,7 +27,7 @@ def test_os_image_is_released(system, profile):
 @pytest.mark.check(component="os", severity="degraded", action="fix-config")
 def test_architecture_is_the_profiles(system, profile):
     """The machine is of the profile's architecture; otherwise the inventory gives it the wrong profile."""
-    assert system.architecture == profile.architecture
+    assert system.architecture == profile.architecture, f"the machine is {system.architecture}"
 
 
 @pytest.mark.check(component="os", severity="degraded", action="reboot")
@@ -53,16 +53,18 @@ def test_file_handles_are_left(system, profile):
 @pytest.mark.check(component="driver", severity="degraded", action="fix-config")
 def test_nouveau_is_not_loaded(system):
     """The nouveau driver is not loaded: it takes GPUs away from nvidia. Deny it and rebuild the initramfs."""
-    assert "nouveau" not in system.modules
+    assert "nouveau" not in system.modules, "nouveau is loaded"
 
 
 @pytest.mark.check(component="driver", severity="degraded", action="fix-config")
 def test_required_modules_are_loaded(system):
     """The kernel modules the profile requires are loaded (nvidia_peermem for GPUDirect RDMA, unless dma-buf serves)."""
-    assert not system.missing_modules
+    missing = system.missing_modules
+    assert not missing, f"not loaded: {', '.join(missing)}"
 
 
 @pytest.mark.check(component="software-baseline", severity="warn", action="fix-config")
 def test_login_environment_hides_no_gpus(system):
     """No login file sets CUDA_VISIBLE_DEVICES and its like for everybody: every job would inherit it."""
-    assert not system.gpu_variables
+    variables = system.gpu_variables
+    assert not variables, f"set for every login: {', '.join(variables)}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fleetcheck.absent import Absent, NotMeasured
-from fleetcheck.facts.growth import noted
+from fleetcheck.facts.growth import measured, noted
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 from fleetcheck.view import Reading, View
@@ -107,14 +107,15 @@ class Clock(View):
 
     def _said(self, name: str) -> str | Absent:
         """What a program printed; Absent when it could not be run or said that it could not tell."""
-        ran = View(self.raw.get(name) if isinstance(self.raw, Mapping) else self.raw, f"clock.{name}")
-        status, said, complaint = ran.get("status", int), ran.get("stdout", str), ran.get("stderr", str)
-        if isinstance(status, Absent) or isinstance(said, Absent):
-            return Absent(str(next(value.reason for value in (status, said) if isinstance(value, Absent))))
+        raw = self.get(name, dict)
+        if isinstance(raw, Absent):
+            if isinstance(self.raw, Mapping) and name in self.raw:
+                return raw
+            raise NotMeasured(raw.reason)
+        ran = View(raw, f"clock.{name}")
+        status, said, complaint = (measured(ran.get(key, kind)) for key, kind in (("status", int), ("stdout", str), ("stderr", str)))
         if status != 0 or said.startswith("506 "):
-            return Absent(
-                f"{name} ended with {status}: {said.strip() or complaint if isinstance(complaint, str) else said}"[:200]
-            )
+            return Absent(f"{name} ended with {status}: {said.strip() + ' ' + complaint.strip()}"[:200])
         return str(said)
 
 

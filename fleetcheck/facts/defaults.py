@@ -20,6 +20,9 @@ LIMITS: Mapping[str, Bound] = {
     "stuck_process_seconds": _bound("s", "facebookresearch/gcm check_dstate: older than 300 s", high=300),
     "zombie_seconds": _bound("s", "facebookresearch/gcm check_zombie: older than 300 s", high=300),
     "file_handles_percent": _bound("%", "common alert level; unverified", high=80),
+    "cpu_megahertz": _bound(
+        "MHz", "a busy core below its base clock; a stuck PROCHOT holds Xeon at 800 and EPYC at 400; unverified", low=1000
+    ),
     "cpu_throttles_per_second": _bound("events/s", "Linux thermal_throttle counters: a cool node counts none", high=0),
     "dram_corrected_per_second": _bound("errors/s", "Schroeder et al. 2009: a sound DIMM counts a few a day", high=0.1),
     "dram_uncorrected": _bound("errors", "kernel.org EDAC documentation: data was lost", high=0),

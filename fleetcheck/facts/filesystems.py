@@ -138,31 +138,22 @@ def _mount(mount: str, listed: Any, room: Any) -> dict[str, Any]:
 
 
 def _whole(row: Any) -> bool:
-    return isinstance(row, Mapping) and {"mount", "type", "options"} <= set(row)
+    if not isinstance(row, Mapping) or not isinstance(row.get("options"), list):
+        return False
+    return all(isinstance(word, str) for word in (row.get("mount"), row.get("type"), *row["options"]))
 
 
 def _wanted(fstab: Any, listed: Any) -> Parts[Wanted]:
-    rows = fstab if isinstance(fstab, list) else None
-    places = {row["mount"] for row in listed if _whole(row)} if isinstance(listed, list) else None
-    if rows is None or places is None or not all(map(_whole, rows)):
-        told = fstab if rows is None else listed
-        return Parts(
-            [],
-            "mounts of fstab",
-            unreadable=[str(told.get("absent")) if isinstance(told, Mapping) else "fstab or mounts: not told in full"],
-        )
-    return Parts(
-        [
-            Wanted(
-                {"mounted": row["mount"].rstrip("/") in places or row["mount"] in places},
-                "fstab",
-                Part("filesystem", row["mount"], row["mount"]),
-            )
-            for row in rows
-            if _at_boot(row)
-        ],
-        "mounts of fstab",
-    )
+    for told in (fstab, listed):
+        if not isinstance(told, list) or not all(map(_whole, told)):
+            said = told.get("absent") if isinstance(told, Mapping) else None
+            return Parts([], "mounts of fstab", unreadable=[str(said or "fstab or the mounts were not told in full")])
+    places = {row["mount"] for row in listed}
+    wanted = [row["mount"] for row in fstab if _at_boot(row)]
+    views = [
+        Wanted({"mounted": mount in places or mount.rstrip("/") in places}, "fstab", Part("filesystem", mount, mount)) for mount in wanted
+    ]
+    return Parts(views, "mounts of fstab")
 
 
 def _at_boot(row: Mapping[str, Any]) -> bool:

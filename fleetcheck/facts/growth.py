@@ -21,11 +21,12 @@ class Growth(View):
     elapsed_seconds = Reading(float)
 
     def names(self, *path: str) -> tuple[str, ...]:
-        """The counters below a path, as the second sample lists them; NotMeasured when it lists none at all."""
-        view = self._below("second", path)
-        if isinstance(view.raw, Absent):
-            raise NotMeasured(view.raw.reason)
-        return tuple(view.raw)
+        """The counters below a path that either sample lists; NotMeasured when one was not told."""
+        samples = [self._below(sample, path).raw for sample in ("first", "second")]
+        for raw in samples:
+            if isinstance(raw, Absent):
+                raise NotMeasured(raw.reason)
+        return tuple(dict.fromkeys(name for raw in samples for name in raw))
 
     def per_second(self, *path: str) -> float:
         """Growth of one counter in a second. NotMeasured when a sample lacks it or it went backwards (its device was reset)."""
@@ -52,4 +53,11 @@ def noted(name: str, value: V, part: Part | None = None) -> V:
     running = recording.current()
     if running is not None:
         running.reads.append(Read(name, value, part))
+    return value
+
+
+def measured(value: V) -> V:
+    """The value; NotMeasured when it is Absent. For values whose own methods are called."""
+    if isinstance(value, Absent):
+        raise NotMeasured(value.reason)
     return value

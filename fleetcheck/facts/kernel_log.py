@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fleetcheck.absent import Absent, NotMeasured
+from fleetcheck.facts.growth import measured
 from fleetcheck.facts.kernel_event import Event, Record
 from fleetcheck.facts.kernel_events import events_of, records_of
 from fleetcheck.inventory import Node
@@ -130,13 +131,10 @@ class KernelLog(Log):
 
     def crash_dumps(self) -> list[Offender]:
         """Dumps in /sys/fs/pstore written since shortly before this boot."""
-        dumps, booted = self._dumps(), self.get("boot_time_seconds", float)
+        dumps = self._dumps()
         if isinstance(dumps, Absent):
             return []
-        recent = [Dump(dump, "pstore") for dump in dumps]
-        return Parts(recent, "crash dumps").offending(
-            lambda dump: dump.name.startswith("dmesg-") and dump.modified_seconds > booted - PANIC_SLACK_SECONDS
-        )
+        return Parts([Dump(dump, "pstore") for dump in dumps], "crash dumps").offending(lambda dump: dump.left_by(self))
 
     def _dumps(self) -> Any:
         return self.get("pstore", list)
@@ -147,6 +145,14 @@ class Dump(View):
 
     name = Reading(str)
     modified_seconds = Reading(float)
+
+    def left_by(self, log: View) -> Concern | None:
+        """Whether the boot before the log's left it; older dumps were kept for somebody to read."""
+        if not measured(self.name).startswith("dmesg-"):
+            return None
+        if self.modified_seconds <= log.get("boot_time_seconds", float) - PANIC_SLACK_SECONDS:
+            return None
+        return Concern(f"crash dump {self.name} in /sys/fs/pstore")
 
 
 def _completed(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
@@ -172,8 +178,10 @@ def _why(journal: Any) -> str:
 
 
 def _from_boot(log: Mapping[str, Any]) -> bool:
-    first = log.get("first_seconds")
-    return log.get("first_sequence") == 0 or (isinstance(first, (int, float)) and first <= BOOT_SECONDS)
+    if not {"first_seconds", "first_sequence"} <= set(log):
+        return False
+    first = log["first_seconds"]
+    return log["first_sequence"] == 0 or (isinstance(first, (int, float)) and first <= BOOT_SECONDS)
 
 
 def _seconds(line: Mapping[str, Any]) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fleetcheck.absent import Absent, NotMeasured
-from fleetcheck.facts.growth import Growth, noted
+from fleetcheck.facts.growth import Growth, measured, noted
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 from fleetcheck.recording import Part
@@ -43,7 +43,7 @@ class Swap(View):
     @property
     def on_disk(self) -> bool:
         """Whether it is more than compressed memory (zram)."""
-        return not self.name.startswith(("/dev/zram", "zram"))
+        return not measured(self.name).startswith(("/dev/zram", "zram"))
 
 
 class Memory(View):

@@ -11,7 +11,7 @@ from fleetcheck.facts.growth import Growth
 from fleetcheck.facts.training import settled
 from fleetcheck.inventory import Node
 from fleetcheck.profile import LinkProfile, Profile
-from fleetcheck.recording import Part
+from fleetcheck.recording import Concern, Part
 from fleetcheck.view import Parts, Reading, View
 
 BAD_FRAMES = ("rx_crc_errors", "rx_frame_errors", "rx_length_errors", "tx_carrier_errors")
@@ -53,12 +53,13 @@ class Link(View):
         self.phy = Growth(data.get("driver_counters"), "link.driver_counters", part)
 
     @property
-    def down(self) -> bool:
-        """Whether it carries nothing. Some drivers never leave operstate ``unknown``; their carrier speaks."""
-        is_down = self.operstate not in ("up", "unknown") or self.carrier != 1
-        if is_down:
-            settled(self.boot, f"link {self.label}")
-        return is_down
+    def down(self) -> Concern | None:
+        """Why it carries nothing. Some drivers never leave operstate ``unknown``; their carrier speaks."""
+        state = self.operstate
+        if state in ("up", "unknown") and self.carrier == 1:
+            return None
+        settled(self.boot, f"link {self.label}")
+        return Concern(f"operstate {state}, no carrier" if state in ("up", "unknown") else f"operstate {state}")
 
     def damaged_per_second(self) -> float:
         """Frames damaged on the wire, all kinds together."""

@@ -139,7 +139,7 @@ def healthy_files() -> dict[str, str]:
         "/proc/mounts": "/dev/md0 / ext4 rw,relatime 0 0\n10.0.0.9:/export /shared nfs4 rw,hard 0 0\nproc /proc proc rw 0 0\n",
         "/etc/fstab": "# made at install\nUUID=1 / ext4 defaults 0 1\n10.0.0.9:/export /shared nfs4 hard 0 0\nUUID=2 /spare xfs noauto 0 0\n",
         f"{net}/operstate": "up\n", f"{net}/carrier": "1\n", f"{net}/speed": "25000\n", f"{net}/duplex": "full\n", f"{net}/mtu": "9000\n",
-        f"{net}/carrier_changes": "2\n", f"{net}/address": "94:6d:ae:00:00:01\n", "/sys/class/net/bonding_masters": "\n",
+        f"{net}/carrier_changes": "2\n", f"{net}/address": "94:6d:ae:00:00:01\n", "/sys/class/net/bonding_masters": "\n", "/sys/class/net/lo/operstate": "unknown\n",
         "/sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc\n",
         "/sys/devices/system/clocksource/clocksource0/available_clocksource": "tsc hpet\n",
         "/dev/kmsg": "6,0,0,-;Linux version 6.8.0-60-generic\n6,1,400000,-;EXT4-fs (md0): mounted filesystem with ordered data mode\n SUBSYSTEM=block\n",

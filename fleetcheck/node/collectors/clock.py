@@ -6,6 +6,14 @@ from typing import Any, Dict
 from fleetcheck.node.collectors.values import output, text
 from fleetcheck.node.host import Host
 
+READS = (
+    ("chronyc -n tracking", "any user"),
+    ("chronyc -n sources", "any user"),
+    ("timedatectl show", "any user"),
+    ("timedatectl timesync-status", "any user"),
+    ("/sys/devices/system/clocksource/clocksource0", "any user"),
+)
+
 SOURCES = "/sys/devices/system/clocksource/clocksource0"
 
 

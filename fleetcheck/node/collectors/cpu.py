@@ -8,6 +8,12 @@ from typing import Any, Dict, List, Set, Tuple
 from fleetcheck.node.collectors.values import number, text, twice
 from fleetcheck.node.host import Host, absent
 
+READS = (
+    ("/sys/devices/system/cpu", "any user"),
+    ("/sys/devices/system/node", "any user"),
+    ("/proc/cpuinfo", "any user"),
+)
+
 CPU = "/sys/devices/system/cpu"
 NO_COUNTERS = "this processor has no thermal throttle counters"
 SPIN_SECONDS = 0.05

@@ -9,6 +9,12 @@ from typing import Any, Dict, List
 
 from fleetcheck.node.host import Host, HostTimeout, absent
 
+READS = (
+    ("/proc/mounts", "any user"),
+    ("/etc/fstab", "any user"),
+    ("statvfs of every mount named", "any user"),
+)
+
 DEADLINE_SECONDS = 5.0
 OCTAL = re.compile(r"\\([0-7]{3})")
 

@@ -7,6 +7,10 @@ from typing import Any, Dict, List, Tuple
 from fleetcheck.node.collectors.records import Record
 from fleetcheck.node.host import Host
 
+READS = (
+    ("journalctl -k", "root or group systemd-journal"),
+)
+
 LIMIT = 64 << 20
 
 

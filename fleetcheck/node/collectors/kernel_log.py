@@ -13,6 +13,13 @@ from fleetcheck.node.collectors import journal
 from fleetcheck.node.collectors.records import Record, parse, raw_dmesg
 from fleetcheck.node.host import Host, absent, reason
 
+READS = (
+    ("/dev/kmsg", "root or kernel.dmesg_restrict=0"),
+    ("dmesg -r", "root or kernel.dmesg_restrict=0"),
+    ("/sys/fs/pstore", "root"),
+    ("/proc/stat", "any user"),
+)
+
 READ_SECONDS = 10.0
 READ_BYTES = 64 << 20
 CHUNK = 1 << 16

@@ -6,6 +6,15 @@ from typing import Any, Dict
 from fleetcheck.node.collectors.values import number, table, text, twice
 from fleetcheck.node.host import Host
 
+READS = (
+    ("/proc/meminfo", "any user"),
+    ("/proc/swaps", "any user"),
+    ("/proc/buddyinfo", "any user"),
+    ("/sys/devices/system/node", "any user"),
+    ("/sys/devices/system/edac/mc", "any user"),
+    ("/sys/kernel/mm/transparent_hugepage", "any user"),
+)
+
 CONTROLLERS = "/sys/devices/system/edac/mc"
 PER_DIMM = ("dimm_ce_count", "dimm_ue_count")
 

@@ -6,6 +6,12 @@ from typing import Any, Dict
 from fleetcheck.node.collectors.values import last, names, number, numbers, output, text, twice, uptime
 from fleetcheck.node.host import Host
 
+READS = (
+    ("/sys/class/net", "any user"),
+    ("/proc/uptime", "any user"),
+    ("ethtool -S", "any user"),
+)
+
 NET = "/sys/class/net"
 ERRORS = re.compile(r"err|crc|symbol|fcs|discard|drop|undersize|link_down|corrected_bits")
 

@@ -7,6 +7,12 @@ from typing import Any, Dict, List, NamedTuple, Optional, Set
 
 from fleetcheck.node.host import Host, absent
 
+READS = (
+    ("/proc/[0-9]*/stat", "any user"),
+    ("/proc/[0-9]*/status", "any user"),
+    ("/proc/[0-9]*/cgroup", "any user"),
+)
+
 KERNEL_THREAD = 0x00200000  # PF_KTHREAD
 APART_SECONDS = 1.0
 NAMED = 20

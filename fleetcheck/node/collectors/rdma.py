@@ -6,6 +6,11 @@ from typing import Any, Dict, List
 from fleetcheck.node.collectors.values import last, names, numbers, text, twice, uptime
 from fleetcheck.node.host import Host
 
+READS = (
+    ("/sys/class/infiniband", "any user"),
+    ("/proc/uptime", "any user"),
+)
+
 IB = "/sys/class/infiniband"
 
 

@@ -7,6 +7,27 @@ from fleetcheck.node.collectors import processes
 from fleetcheck.node.collectors.values import names, output, text, uptime
 from fleetcheck.node.host import Host, absent
 
+READS = (
+    ("/proc/sys/kernel", "any user"),
+    ("/proc/uptime", "any user"),
+    ("/proc/stat", "any user"),
+    ("/proc/cmdline", "any user"),
+    ("/proc/loadavg", "any user"),
+    ("/proc/modules", "any user"),
+    ("/proc/sys/fs/file-nr", "any user"),
+    ("/proc/device-tree/serial-number", "any user"),
+    ("/sys/class/dmi/id/*_serial", "root"),
+    ("/sys/class/dmi/id/product_uuid", "root"),
+    ("/sys/class/dmi/id", "any user"),
+    ("/sys/devices/system/node", "any user"),
+    ("/etc/os-release", "any user"),
+    ("/usr/lib/os-release", "any user"),
+    ("/etc/environment", "any user"),
+    ("/etc/profile.d", "any user"),
+    ("/etc/environment.d", "any user"),
+    ("uname -m", "any user"),
+)
+
 VARIABLES = re.compile(r"^\s*(?:export\s+)?((?:CUDA|NVIDIA|NCCL|LD_PRELOAD)\w*)\s*=", re.MULTILINE)
 DMI = (
     "product_name",
