@@ -36,7 +36,7 @@ def _devices(node: Node) -> list[tuple[float, str]]:
     timed = [(3.9 + number / 100, f"nvme {drive.name}: pci function {drive.place.address}") for number,
              drive in enumerate(drives(node))]
     for number, hca in enumerate(node.base.hcas):
-        version = firmware(node.base, hca)[2]
+        version = firmware(hca)[2]
         timed.append((5.1 + number / 10, f"mlx5_core {hca.place.address}: firmware version: {version}"))
         if hca.compute and hca.link_layer != "InfiniBand":
             timed.append((21.1 + number / 10, f"mlx5_core {hca.place.address} {netdev(hca)}: Link up"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fleetcheck.sandbox.machine.entries import Files, growing, link, tree
 from fleetcheck.sandbox.machine.node import Node
-from fleetcheck.sandbox.machine.pci import device_folder
+from fleetcheck.sandbox.machine.pci_function import device_folder
 from fleetcheck.sandbox.machine.servers import Place
 
 NET = "/sys/class/net"

@@ -7,7 +7,7 @@ from typing import Any
 from fleetcheck.sandbox.machine import nvml_links
 from fleetcheck.sandbox.machine.base import Base, Gpus
 from fleetcheck.sandbox.machine.node import GpuSlot, Node
-from fleetcheck.sandbox.machine.pci import idle_generation
+from fleetcheck.sandbox.machine.pci_function import idle_generation
 from fleetcheck.sandbox.nvml_rules import NvmlRule
 
 VENDOR = 0x10DE

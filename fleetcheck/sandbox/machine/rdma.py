@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fleetcheck.sandbox.machine.base import Base, Hca
+from fleetcheck.sandbox.machine.base import Hca
 from fleetcheck.sandbox.machine.entries import Files, growing, link, tree
 from fleetcheck.sandbox.machine.network import interface
 from fleetcheck.sandbox.machine.node import Node
-from fleetcheck.sandbox.machine.pci import device_folder, hca_ids
+from fleetcheck.sandbox.machine.pci_function import CONNECTX_6, CONNECTX_6_DX, CONNECTX_7, device_folder, hca_device
 
 _SPEED_NAMES = {50: "2X EDR", 100: "4X EDR", 200: "4X HDR", 400: "4X NDR", 800: "4X XDR"}
 
@@ -40,11 +40,12 @@ def lid(node: Node, port: int) -> int:
                                                                           + port) % 48_000
 
 
-def firmware(base: Base, hca: Hca) -> tuple[str, str, str]:
+def firmware(hca: Hca) -> tuple[str, str, str]:
     """HCA type, PSID and firmware version."""
-    device, board, version = hca_ids(base)
-    return ("MT4123" if device == 0x101B else "MT4129", board, version) if hca.compute else ("MT4125", "MT_0000000359",
-                                                                                             "22.43.2566")
+    return {
+        CONNECTX_6: ("MT4123", "MT_0000000223", "20.43.2566"), CONNECTX_7: ("MT4129", "MT_0000000838", "28.43.2566"),
+        CONNECTX_6_DX: ("MT4125", "MT_0000000359", "22.43.2566"),
+    }[hca_device(hca)]
 
 
 def netdev(hca: Hca) -> str:
@@ -63,7 +64,7 @@ def own(node: Node) -> Files:
 
 
 def _device(node: Node, port: int, hca: Hca) -> Files:
-    kind, board, version = firmware(node.base, hca)
+    kind, board, version = firmware(hca)
     above = device_folder(hca.place)
     folder = f"{above}/infiniband/{hca.name}"
     guid = node.identity.guid(port + 1)

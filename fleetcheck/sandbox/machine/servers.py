@@ -46,7 +46,6 @@ class Server:
     management: Place                                  # the mlx5 device that no compute traffic uses
     ethernet: Place
     bmc: str
-    hca: str = "mlx5 MT4129"
     switches: tuple[Place, ...] = ()                   # NVSwitches that show on PCI
     switch_id: tuple[int, int] = (0x22A3, 0x1796)
     supplies: int = 6
@@ -109,14 +108,14 @@ HGX_A100 = Server(
     chips.A100, "NVIDIA", "DGXA100 920-23687-2530-000", "DGXA100", "1.25", "11/24/2023", chips.EPYC_7742, 16, 64,
     "DDR4", 3200,
     _A100_GROUPS, (_direct("0000:22:00.0", "0000:20:03.1"), _direct("0000:23:00.0", "0000:20:03.2")),
-    _direct("0000:61:00.0", "0000:60:03.1"), _direct("0000:e2:00.0", "0000:e0:05.1", 1), "AST2500", hca="mlx5 MT4123",
+    _direct("0000:61:00.0", "0000:60:03.1"), _direct("0000:e2:00.0", "0000:e0:05.1", 1), "AST2500",
     switches=tuple(_direct(f"0000:{bus:02x}:00.0", f"0000:c0:0{bus - 0xC3}.0", 1) for bus in range(0xC4, 0xCA)),
     switch_id=(0x1AF1, 0x13B8),
 )
 HGX_B200 = Server(
     chips.B200, "Supermicro", "SYS-A21GE-NBRT", "X13DEG-OAD", "2.6", "08/12/2025", chips.XEON_8570, 32, 64, "DDR5",
     5600,
-    _HGX, _boot_drives(), _MANAGEMENT, _ETHERNET, "AST2600", hca="mlx5 MT4129",
+    _HGX, _boot_drives(), _MANAGEMENT, _ETHERNET, "AST2600",
 )
 GB200_TRAY = Server(
     chips.GB200, "NVIDIA", "GB200 NVL", "P4059", "02.04.12", "09/30/2025", chips.GRACE, 16, 60, "LPDDR5", 8532,

@@ -8,7 +8,8 @@ from fleetcheck.sandbox.machine.base import Base
 from fleetcheck.sandbox.machine.entries import Files, link, tree
 from fleetcheck.sandbox.machine.mounts import Mount
 from fleetcheck.sandbox.machine.node import Node
-from fleetcheck.sandbox.machine.pci import device_folder, drive_places, numa_node
+from fleetcheck.sandbox.machine.pci import numa_node
+from fleetcheck.sandbox.machine.pci_function import device_folder, drive_places
 from fleetcheck.sandbox.machine.servers import Place
 
 BLOCK_BYTES = 4096

@@ -6,7 +6,7 @@ from fleetcheck.sandbox.machine.base import Gpus
 from fleetcheck.sandbox.machine.commands.answers import Answers, fails, says, spelled
 from fleetcheck.sandbox.machine.node import GpuSlot, Node
 from fleetcheck.sandbox.machine.nvml import corrected_errors, idle_milliwatts, temperature_celsius
-from fleetcheck.sandbox.machine.pci import idle_generation
+from fleetcheck.sandbox.machine.pci_function import idle_generation
 from fleetcheck.sandbox.machine.software import services
 
 

@@ -51,7 +51,7 @@ def _state(hca: Hca) -> tuple[str, str]:
 
 
 def _adapter(node: Node, port: int, hca: Hca) -> str:
-    kind, _, version = firmware(node.base, hca)
+    kind, _, version = firmware(hca)
     guid = "0x" + node.identity.guid(port + 1).replace(":", "")
     state, physical = _state(hca)
     infiniband = hca.link_layer == "InfiniBand"

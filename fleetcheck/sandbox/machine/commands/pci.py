@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from fleetcheck.sandbox.machine.commands.answers import Answers, says, spelled
 from fleetcheck.sandbox.machine.node import Node
-from fleetcheck.sandbox.machine.pci import SPEEDS, Function, bridges, functions
+from fleetcheck.sandbox.machine.pci import SPEEDS
+from fleetcheck.sandbox.machine.pci_function import (
+    ACCELERATOR,
+    BRIDGE,
+    ETHERNET,
+    INFINIBAND,
+    NVME,
+    NVSWITCH,
+    Function,
+    bridges,
+    functions,
+)
 
-_CLASSES = {0x030200: "3D controller", 0x068000: "Bridge", 0x020700: "Infiniband controller",
-            0x020000: "Ethernet controller",
-            0x010802: "Non-Volatile memory controller", 0x060400: "PCI bridge"}
+_CLASSES = {ACCELERATOR: "3D controller", NVSWITCH: "Bridge", INFINIBAND: "Infiniband controller",
+            ETHERNET: "Ethernet controller", NVME: "Non-Volatile memory controller", BRIDGE: "PCI bridge"}
 
 
 def commands(node: Node) -> Answers:
@@ -18,8 +28,8 @@ def commands(node: Node) -> Answers:
     brief, numeric = "".join(map(_brief, every)), "".join(map(_numeric, every))
     told = {one.address: _verbose(one) for one in every}
     return {
-        "lspci": says(brief), "lspci -n": says(numeric), **spelled(("lspci -v", "lspci -vv", "lspci -vvv"),
-                                                                   says("\n".join(told.values()))),
+        "lspci": says(brief), "lspci -n": says(numeric),
+        **spelled(("lspci -v", "lspci -vv", "lspci -vvv"), says("\n".join(told.values()))),
         **{f"lspci -s {address}": says(text) for address, text in told.items()},
     }
 
@@ -43,7 +53,7 @@ def _verbose(function: Function) -> str:
             f"\tNUMA node: {function.place.socket}\n"
             f"\t\tLnkCap:\tPort #0, Speed {can}, Width x{function.width}, ASPM not supported\n"
             f"\t\tLnkSta:\tSpeed {now}{reduced}, Width x{function.width}\n"
-            f"{_ACCESS_CONTROL if function.class_code == 0x060400 else ''}\tKernel driver in use: {function.driver}\n")
+            f"{_ACCESS_CONTROL if function.class_code == BRIDGE else ''}\tKernel driver in use: {function.driver}\n")
 
 
 def _speed(generation: int) -> str:

@@ -11,11 +11,13 @@ def commands(node: Node) -> Answers:
     cpus, name = node.base.cpus, node.name
     long = f"NODELIST STATE REASON\n{name} idle none\n"
     layout = f"SocketsPerBoard={cpus.sockets} CoresPerSocket={cpus.cores // cpus.sockets} ThreadsPerCore={cpus.smt}"
+    megabytes = node.base.memory_bytes >> 20
+    registered = f"NodeName={name} CPUs={cpus.threads} Boards=1 {layout} RealMemory={megabytes}\n"
     return {
         "sinfo": says(long), **spelled(("sinfo -h", "sinfo --noheader"), says(f"{name} idle none\n")),
         "scontrol show node": says(_shown(node)), "scontrol ping": says("Slurmctld(primary) at head-01 is UP\n"),
         "scontrol": says(""), "sacctmgr": says(""), "slurmd -V": says("slurm 24.05.4\n"),
-        "slurmd -C": says(f"NodeName={name} CPUs={cpus.threads} Boards=1 {layout} RealMemory={node.base.memory_bytes >> 20}\n"),
+        "slurmd -C": says(registered),
     }
 
 
