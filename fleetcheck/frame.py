@@ -40,6 +40,11 @@ class Intake:
         self._body: tuple[int, int] | None = None
         self._searched = 0
 
+    @property
+    def announced(self) -> bool:
+        """Whether a reply has begun."""
+        return self._body is not None
+
     def out(self, chunk: bytes) -> None:
         """More of standard output; ``done`` is true once nothing more is wanted."""
         self.stdout += chunk

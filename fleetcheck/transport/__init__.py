@@ -40,10 +40,6 @@ class Transport(Protocol):
         """
         ...
 
-    def describe(self, node: Node) -> str:
-        """Where it goes, for messages: ``ssh to ops@10.0.0.7 port 22``."""
-        ...
-
     def close(self) -> None:
         """Close what outlives single attempts."""
         ...

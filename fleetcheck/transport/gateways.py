@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fleetcheck.transport.ssh import Ssh
 
 AT_ONCE = 32
+CONNECT_FAILED = 2
 
 
 class Gateway:
@@ -101,10 +102,11 @@ class Gateways:
 
 
 def _refusal(error: Exception, hops: str, address: tuple[str, int]) -> TransportError:
-    """What a jump host says of a node it cannot reach."""
-    said = str(error)
-    where = f"{address[0]} port {address[1]} from jump host {hops}: {said}"
-    words = {"refused": "refused", "No route": "no-route", "unreachable": "no-route", "timed out": "connect-timeout",
-             "Timeout": "connect-timeout", "not known": "name-resolution", "resolve": "name-resolution"}
-    kind = next((kind for word, kind in words.items() if word in said), "jump")
-    return TransportError(kind, f"{where}; try: ssh {hops} nc -vz {address[0]} {address[1]}")
+    """What it means that a jump host opened no way to a node (RFC 4254, 5.1)."""
+    where = f"{address[0]} port {address[1]} from jump host {hops}"
+    remedy = f"try: ssh {hops} nc -vz {address[0]} {address[1]}"
+    if isinstance(error, paramiko.ChannelException) and error.code == CONNECT_FAILED:
+        return TransportError("no-route", f"no connection to {where}: powered off, no route, or nothing listens; {remedy}")
+    if "Timeout" in str(error):
+        return TransportError("connect-timeout", f"no connection to {where} in time; {remedy}")
+    return TransportError("jump", f"{where}: {error}; does its sshd allow forwarding (AllowTcpForwarding, PermitOpen)?")

@@ -37,6 +37,7 @@ class _Index:
     exact: dict[str, list[HostKey]] = field(default_factory=dict)
     patterns: list[tuple[str, HostKey]] = field(default_factory=list)
     hashed: list[tuple[bytes, bytes, HostKey]] = field(default_factory=list)
+    authorities: list[str] = field(default_factory=list)
 
 
 def parsed(line: str, file: Path, number: int) -> tuple[str, HostKey] | None:
@@ -67,7 +68,9 @@ def read(file: Path) -> _Index:
 
 
 def _add(index: _Index, hosts: str, key: HostKey) -> None:
-    if hosts.startswith("|1|"):
+    if key.marker == "cert-authority":
+        index.authorities.append(hosts.lower())
+    elif hosts.startswith("|1|"):
         _add_hashed(index, hosts, key)
     elif any(character in hosts for character in "*?!"):
         index.patterns.append((hosts.lower(), key))
@@ -117,12 +120,18 @@ class KnownHosts:
         self._files: dict[Path, tuple[tuple[int, int], _Index]] = {}
 
     def keys(self, files: Sequence[Path], host: str, port: int) -> list[HostKey]:
-        """Every line about a host; one on another port falls back on plain lines about it, as OpenSSH does."""
+        """Every key stored for a host, revoked ones too; on another port plain lines count as well, as in OpenSSH."""
         indexes = [self._index(file) for file in files]
         found = list(_found(indexes, name_of(host, port)))
         if any(not key.marker for key in found) or port == SSH_PORT:
             return found
         return found + list(_found(indexes, name_of(host, SSH_PORT)))
+
+    def vouched(self, files: Sequence[Path], host: str, port: int) -> bool:
+        """Whether a certificate authority vouches for a host, which only OpenSSH can verify."""
+        names = {name_of(host, port), name_of(host, SSH_PORT)}
+        authorities = [hosts for file in files for hosts in self._index(file).authorities]
+        return any(matches(hosts, name) for hosts in authorities for name in names)
 
     def _index(self, file: Path) -> _Index:
         with self._lock:
@@ -162,8 +171,3 @@ def judge(stored: Sequence[HostKey], key_type: str, key: str) -> Judged:
 def types(stored: Sequence[HostKey]) -> list[str]:
     """The key types to ask the server for first: those that can be verified."""
     return list(dict.fromkeys(line.type for line in stored if not line.marker))
-
-
-def has_authority(stored: Sequence[HostKey]) -> bool:
-    """Whether a certificate authority vouches for this host, which only OpenSSH can verify."""
-    return any(line.marker == "cert-authority" for line in stored)

@@ -16,9 +16,5 @@ class Local:
         """As Transport.run."""
         return programs.converse(["/bin/sh", "-c", task.command], task.stdin, attempt, os.environ)
 
-    def describe(self, node: Node) -> str:
-        """As Transport.describe."""
-        return "a shell on this machine"
-
     def close(self) -> None:
         """Nothing outlives an attempt."""

@@ -19,7 +19,7 @@ SSH_FAILED = 255
 
 WORDS = (
     ("REMOTE HOST IDENTIFICATION HAS CHANGED", "host-key-changed", "find out why, then remove the stored line that ssh names"),
-    ("key is revoked", "host-key-changed", "give the node a new host key"),
+    ("REVOKED HOST KEY", "host-key-changed", "give the node a new host key"),
     ("host key is known for", "host-key-unknown", "compare the key with the console, then add it: ssh-keyscan -p {port} {host} >> {known}"),
     ("Host key verification failed", "host-key-unknown", "compare the key with the console, then add it to {known}"),
     ("Permission denied", "authentication", "add the public key to ~{user}/.ssh/authorized_keys there, or correct ssh.user "
@@ -33,6 +33,9 @@ WORDS = (
     ("banner exchange", "no-banner", "look at sshd on its console"),
     ("kex_exchange_identification", "no-banner", "too many logins at once (MaxStartups), or sshd cannot start sessions"),
 )
+
+OF_THE_JUMP = ("open failed:", "connect to host", "Could not resolve hostname", "stdio forwarding failed")
+"""Said by the ssh that goes to the jump host: the one to the node connects to nothing itself."""
 
 
 class OpenSsh:
@@ -52,10 +55,6 @@ class OpenSsh:
             reach.await_banner(reach.connected(target.host, target.port, attempt), attempt)
         with self._slot(target.jump):
             return self._run(node, target, task, attempt)
-
-    def describe(self, node: Node) -> str:
-        """As Transport.describe."""
-        return f"OpenSSH to {self.resolver.target(node.address, node.ssh)}"
 
     def close(self) -> None:
         """Nothing outlives an attempt."""
@@ -97,6 +96,8 @@ def failure(said: str, target: Target) -> TransportError:
     >>> failure("ops@n1: Permission denied (publickey).", Target("n1", 22, "ops")).kind
     'authentication'
     """
+    if target.jump and any(words in said for words in OF_THE_JUMP):
+        return _jump_failure(said, target)
     for words, kind, advice in WORDS:
         if words in said:
             known = target.known_hosts[0] if target.known_hosts else "~/.ssh/known_hosts"
@@ -105,3 +106,12 @@ def failure(said: str, target: Target) -> TransportError:
             advice = advice.format(port=target.port, host=target.host, user=target.user, known=known)
             return TransportError(kind, f"ssh says {evidence}; {advice}", passing=kind == "no-banner")
     return TransportError("disconnected", f"ssh ended with {quoted(last_line(said))}; try: ssh {target.user}@{target.host}")
+
+
+def _jump_failure(said: str, target: Target) -> TransportError:
+    """The ssh that was to reach the jump host, or the node from there, failed; its words come first."""
+    first = quoted(said.partition("\n")[0])
+    if "open failed: connect failed" in said:
+        return TransportError("no-route", f"no connection to {target.host} port {target.port} from the jump host: {first}; "
+                                          f"try: ssh {target.jump} nc -vz {target.host} {target.port}")
+    return TransportError("jump", f"jump host {target.jump}: {first}; try: ssh {target.jump} true")

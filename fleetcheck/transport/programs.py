@@ -7,6 +7,7 @@ import os
 import selectors
 import signal
 import subprocess
+import time
 from collections.abc import Container, Mapping, Sequence
 
 from fleetcheck.frame import Intake
@@ -19,7 +20,10 @@ ENDING_SECONDS = 1.0
 
 
 def converse(argv: Sequence[str], stdin: bytes, attempt: Attempt, environment: Mapping[str, str]) -> int | None:
-    """The exit status; None once the reply is complete and the program was let go. Raises TransportError."""
+    """The exit status; None once the reply is complete and the program was let go.
+
+    Raises TransportError, also when it has said nothing at all by the end of the time for a login.
+    """
     try:
         program = subprocess.Popen(argv, env=dict(environment), start_new_session=True, stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
@@ -43,6 +47,7 @@ def _talk(program: subprocess.Popen[bytes], stdin: bytes, attempt: Attempt) -> N
             selector.register(stream, selectors.EVENT_READ)
         selector.register(program.stdin, selectors.EVENT_WRITE)
         while _reading(selector, attempt.intake, takes) and attempt.remaining():
+            _expect_a_word(attempt)
             for key, _ in selector.select(min(SLICE_SECONDS, attempt.remaining())):
                 if key.fileobj is program.stdin:
                     stdin = _fed(selector, program.stdin, stdin)
@@ -51,6 +56,12 @@ def _talk(program: subprocess.Popen[bytes], stdin: bytes, attempt: Attempt) -> N
                 takes[key.fileobj](chunk)  # type: ignore[index]
                 if not chunk:
                     selector.unregister(key.fileobj)
+
+
+def _expect_a_word(attempt: Attempt) -> None:
+    if not attempt.intake.stdout and time.monotonic() > attempt.started + attempt.limits.login_seconds:
+        raise TransportError("no-banner", f"connected, but no login within {attempt.limits.login_seconds:g} s; "
+                                          "the host hangs or is overloaded: look at its console")
 
 
 def _reading(selector: selectors.BaseSelector, intake: Intake, takes: Container[object]) -> bool:

@@ -34,18 +34,13 @@ class Ssh:
         self.keys = Keys()
         self.gateways = Gateways(self)
         self.config = fabric.Config(lazy=True)  # reads no file of the user's
-        logging.getLogger(LOG).propagate = False
-        logging.getLogger(LOG).addHandler(logging.NullHandler())
+        logging.getLogger(LOG).setLevel(logging.CRITICAL + 1)  # its threads would speak into the tests' captured output
 
     def run(self, node: Node, task: Task, attempt: Attempt) -> int | None:
         """As Transport.run."""
         target = self.resolver.target(node.address, node.ssh)
         channel = self._channel(self._sock(node, target, attempt), target, attempt)
         return converse(channel, task, attempt)
-
-    def describe(self, node: Node) -> str:
-        """As Transport.describe."""
-        return f"ssh to {self.resolver.target(node.address, node.ssh)}"
 
     def close(self) -> None:
         """Close the connections to jump hosts."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fleetcheck.nodes import Node, SshSettings
+from fleetcheck.quoting import quoted
 from fleetcheck.transport import TransportError
 
 SECONDS = 10.0
@@ -97,10 +98,10 @@ class Resolver:
         try:
             asked = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise TransportError("jump", f"ssh -G, which reads your ssh configuration, failed: {error}") from None
+            raise TransportError("controller", f"ssh -G, which reads your ssh configuration, failed: {error}") from None
         if asked.returncode:
-            said = asked.stderr.decode(errors="replace").strip()[-200:]
-            raise TransportError("name-resolution", f"ssh refused its configuration: {said!r}; try: ssh -G {address}")
+            said = quoted(asked.stderr.decode(errors="replace").partition("\n")[0], 400)
+            raise TransportError("controller", f"ssh refused its configuration: {said}; try: ssh -G {address}")
         return target(parsed(asked.stdout.decode(errors="replace")), settings)
 
 
