@@ -3,7 +3,7 @@
 import pytest
 
 from fleetcheck.facts.applies import reporting
-from fleetcheck.facts.defaults import limit
+from fleetcheck.facts.gpu_limits import limit
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
 
@@ -40,13 +40,13 @@ def test_all_gpus_visible(driver, gpu_profile):
 
 @pytest.mark.check(component="gpu", severity="fatal", action="reboot")
 def test_all_gpus_are_on_the_pci_bus(pci, gpu_profile):
-    """The PCI bus shows as many GPUs as the profile promises. One that is missing here has no power or no link: reboot."""
-    assert pci.gpu_count in gpu_profile.count, f"the PCI bus shows {pci.gpu_count} of {gpu_profile.count}"
+    """The PCI bus shows as many GPUs as the profile promises. A missing one has no power or no link: reboot."""
+    assert pci.gpu_count in gpu_profile.count, f"{pci.gpu_count} of {gpu_profile.count} on the PCI bus"
 
 
 @pytest.mark.check(component="gpu", severity="fatal", action="reboot")
 def test_no_gpu_has_fallen_off_the_bus(pci):
-    """Every GPU answers on the PCI bus; "rev ff" (all ones) is a function that does not. Reboot, then reseat or replace."""
+    """Every GPU answers on the PCI bus; one that reads as all ones (rev ff) does not. Reboot, then reseat it."""
     assert not pci.gpus.offending(lambda function: function.dead)
 
 
@@ -77,13 +77,13 @@ def test_no_recovery_action_is_pending(recoverable_gpus):
 
 @pytest.mark.check(component="gpu", severity="degraded", action="replace")
 def test_inforom_is_intact(inforom_gpus):
-    """Every board's InfoROM passes its checksum. A corrupt one cannot be repaired in place: replace the board when idle."""
+    """Every board's InfoROM passes its checksum. A corrupt one cannot be repaired: replace the board when idle."""
     assert not inforom_gpus.offending(lambda gpu: gpu.inforom_corrupt)
 
 
 @pytest.mark.check(component="gpu", severity="degraded", action="fix-config")
 def test_compute_mode_is_as_promised(gpus, gpu_profile):
-    """The compute mode is the profile's. An exclusive mode left behind fails jobs as if a GPU were broken: nvidia-smi -c 0."""
+    """The compute mode is the profile's. An exclusive one fails jobs as if a GPU were broken: nvidia-smi -c 0."""
     assert not gpus.offending(lambda gpu: gpu.modes.compute not in gpu_profile.compute_mode)
 
 
@@ -101,7 +101,7 @@ def test_gpu_product_is_as_promised(gpus, gpu_profile):
 
 @pytest.mark.check(component="gpu", severity="degraded", action="fix-config", needs="idle")
 def test_idle_gpus_hold_no_memory(gpus, idle_memory):
-    """No memory is held on a GPU outside jobs. End the processes named; memory held by none of them needs a GPU reset."""
+    """No memory is held on a GPU outside jobs. End the processes named; memory of none of them needs a GPU reset."""
     assert not gpus.offending(lambda gpu: gpu.processes.holding(gpu.memory.used_bytes, idle_memory))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fleetcheck.facts.applies import promised, reporting
-from fleetcheck.facts.defaults import limit
+from fleetcheck.facts.gpu_limits import limit
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
 
@@ -78,7 +78,7 @@ def remapped_rows(gpu_profile):
 
 @pytest.mark.check(component="gpu-memory", severity="degraded", action="replace")
 def test_gpu_memory_is_complete(gpus, gpu_profile):
-    """Every GPU shows its whole memory. Less than the product has means defective memory was cut off: replace the board."""
+    """Every GPU shows its whole memory. With less, defective memory was cut off: replace the board."""
     assert not gpus.offending(lambda gpu: gpu.memory.total_bytes not in gpu_profile.memory_bytes)
 
 
@@ -90,13 +90,13 @@ def test_ecc_is_enabled(ecc_gpus, ecc_modes):
 
 @pytest.mark.check(component="gpu-memory", severity="fatal", action="reset-gpu")
 def test_no_uncorrectable_ecc_errors_since_boot(ecc_gpus):
-    """No GPU has seen an uncorrectable ECC error since the driver was loaded. Reset the GPU, then look for row remaps."""
+    """No GPU has seen an uncorrectable ECC error since the driver was loaded. Reset it, then look for row remaps."""
     assert not ecc_gpus.offending(lambda gpu: gpu.ecc.volatile_uncorrected)
 
 
 @pytest.mark.check(component="gpu-memory", severity="degraded", action="isolate")
 def test_corrected_ecc_errors_do_not_storm(ecc_gpus, corrected_rate):
-    """Corrected errors grow slowly, if at all; a total that stands still is history. A storm foretells an uncorrectable one."""
+    """Corrected errors hardly grow; a total that stands still is history. A storm foretells uncorrectable ones."""
     assert not ecc_gpus.offending(lambda gpu: gpu.growth.corrected_per_second not in corrected_rate)
 
 
@@ -108,7 +108,7 @@ def test_sram_errors_are_below_the_threshold(sram_gpus):
 
 @pytest.mark.check(component="gpu-memory", severity="degraded", action="isolate")
 def test_sram_has_no_uncorrectable_errors(ecc_gpus, sram_errors):
-    """SRAM saw no uncorrectable error in the board's life. More than four usually mean a return; cleared boards need a waiver."""
+    """SRAM saw no uncorrectable error in the board's life. More than four mean a return; a cleared board, a waiver."""
     assert not ecc_gpus.offending(lambda gpu: gpu.ecc.sram_aggregate_uncorrected not in sram_errors)
 
 
@@ -132,7 +132,7 @@ def test_remapped_rows_are_within_limit(remapping_gpus, remapped_rows):
 
 @pytest.mark.check(component="gpu-memory", severity="degraded", action="replace")
 def test_no_memory_bank_is_out_of_spare_rows(bank_gpus):
-    """Every memory bank has spare rows left; banks with few are ordinary. Replace the board before the next error falls there."""
+    """Every memory bank has spare rows left; banks with few are ordinary. Replace the board before the next error."""
     assert not bank_gpus.offending(lambda gpu: gpu.remap.banks_none)
 
 

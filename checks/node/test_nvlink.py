@@ -3,7 +3,7 @@
 import pytest
 
 from fleetcheck.facts.applies import promised, reporting
-from fleetcheck.facts.defaults import limit
+from fleetcheck.facts.gpu_limits import limit
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
 
@@ -33,15 +33,16 @@ def counting_gpus(gpus, nvlinks):
 
 
 @pytest.fixture
-def symbol_error_rate(profile, nvlinks):
-    """The exponent that a good link's symbol error rate reaches."""
-    return limit(profile, "nvlink_symbol_ber_exponent")
+def symbol_error_rate(profile, gpu_profile, nvlinks):
+    """The exponent that a good link's symbol error rate reaches; Blackwell aggregates it over lanes."""
+    generation = "_blackwell" if gpu_profile.architecture == "blackwell" else ""
+    return limit(profile, "nvlink_symbol_ber_exponent" + generation)
 
 
 @pytest.fixture
 def measuring_gpus(gpus, nvlinks):
     """GPUs that measure symbol error rates."""
-    return reporting(gpus, "a symbol error rate", lambda gpu: gpu.nvlink.codes("symbol_ber_packed"), optional=True)
+    return reporting(gpus, "a symbol error rate", lambda gpu: gpu.nvlink.code_of("symbol_ber_packed"), optional=True)
 
 
 @pytest.fixture
@@ -60,13 +61,13 @@ def fabric_health_gpus(gpus, gpu_profile):
 
 @pytest.mark.check(component="nvlink", severity="fatal", action="reset-gpu")
 def test_nvlinks_are_up(gpus, driver, nvlinks):
-    """As many NVLinks are up as the profile promises; asleep is up, links beyond it do not count. Reset all GPUs of the node."""
-    assert not gpus.offending(lambda gpu: gpu.links_down(nvlinks, driver.still_booting))
+    """As many NVLinks are up as the profile promises; asleep is up. Reset all GPUs of the node."""
+    assert not gpus.offending(lambda gpu: gpu.links_down(nvlinks, driver))
 
 
 @pytest.mark.check(component="nvlink", severity="degraded", action="reset-gpu")
 def test_nvlinks_run_at_full_speed(gpus, link_speed):
-    """Every NVLink in use trained at its full speed. Reset all GPUs of the node; if it stays, suspect the board or the switch."""
+    """Every NVLink in use trained at full speed. Reset all GPUs of the node; if it stays, suspect board or switch."""
     assert not gpus.offending(lambda gpu: gpu.nvlink.slowest_mbytes_per_second not in link_speed)
 
 
@@ -78,14 +79,14 @@ def test_nvlink_errors_do_not_grow(counting_gpus, error_rate):
 
 @pytest.mark.check(component="nvlink", severity="degraded", action="observe")
 def test_nvlink_symbol_error_rates_are_low(measuring_gpus, symbol_error_rate):
-    """Every link's symbol error rate is at the floor of its generation. Watch it; if it rises, suspect the board or a cable."""
-    assert not measuring_gpus.offending(lambda gpu: gpu.nvlink.symbol_ber_exponent() not in symbol_error_rate)
+    """Every link's error rate is at the floor of its generation. Watch it; if it rises, suspect board or cable."""
+    assert not measuring_gpus.offending(lambda gpu: gpu.nvlink.symbol_ber_exponent not in symbol_error_rate)
 
 
 @pytest.mark.check(component="fabric", severity="fatal", action="fix-config")
 def test_gpus_are_registered_with_the_fabric(fabric_gpus, driver):
-    """Every GPU completed its registration with the NVSwitch fabric. Start nvidia-fabricmanager; without it CUDA error 802."""
-    assert not fabric_gpus.offending(lambda gpu: gpu.fabric.unready(driver.still_booting))
+    """Every GPU is registered with the NVSwitch fabric. Start nvidia-fabricmanager; without it, CUDA error 802."""
+    assert not fabric_gpus.offending(lambda gpu: gpu.fabric.unready(driver))
 
 
 @pytest.mark.check(component="fabric", severity="fatal", action="reset-gpu")

@@ -3,7 +3,7 @@
 import pytest
 
 from fleetcheck.facts.applies import promised
-from fleetcheck.facts.defaults import limit
+from fleetcheck.facts.gpu_limits import limit
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
 
@@ -28,7 +28,7 @@ def width(gpu_profile):
 
 @pytest.mark.check(component="pcie", severity="degraded", action="reboot")
 def test_gpu_links_are_full_width(gpus, width):
-    """Every GPU's link has its full width, as NVML tells it; idle links lower their generation, never their width. Reboot."""
+    """Every GPU's link has its full width, as NVML tells it; idle lowers the generation, never the width. Reboot."""
     assert not gpus.offending(lambda gpu: gpu.pcie.width not in width)
 
 
@@ -46,7 +46,7 @@ def test_pcie_replays_do_not_grow(gpus, replay_rate):
 
 @pytest.mark.check(component="pcie", severity="degraded", action="reboot")
 def test_no_uncorrectable_pcie_errors(pci):
-    """No GPU, switch or NIC counts an uncorrectable AER error since boot; unsupported requests while probing are none. Reboot."""
+    """Nothing counts an uncorrectable PCIe error since boot; unsupported requests while probing are none. Reboot."""
     assert not pci.reporting_errors.offending(lambda function: function.uncorrectable)
 
 

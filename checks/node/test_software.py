@@ -39,31 +39,32 @@ def test_driver_is_loaded(driver):
 
 @pytest.mark.check(component="driver", severity="fatal", action="fix-config")
 def test_nvml_library_is_installed(driver):
-    """libnvidia-ml.so.1 is installed. Install the user-space part of the driver, of the same version as the kernel module."""
+    """libnvidia-ml.so.1 is installed. Install the driver's user-space part, of the kernel module's version."""
     assert driver.library_is_found, f"NVML returned {driver.init_code}: libnvidia-ml.so.1 is not installed"
 
 
 @pytest.mark.check(component="driver", severity="degraded", action="reboot")
 def test_driver_and_library_versions_agree(driver):
-    """Kernel module and library are of one version. Running jobs go on, new ones cannot start: drain, then reboot."""
-    assert driver.library_matches, f"NVML returned {driver.init_code}: kernel module {driver.module_version}, other library"
+    """Kernel module and library are of one version. Running jobs go on, new ones cannot start: drain, reboot."""
+    assert driver.library_matches, (
+        f"NVML returned {driver.init_code}: kernel module {driver.module_version}, NVML {driver.version}")
 
 
 @pytest.mark.check(component="driver", severity="fatal", action="reboot")
 def test_driver_answers(driver):
-    """NVML starts. A start that fails with the driver present means a broken GPU or driver: reboot, then read the kernel log."""
+    """NVML starts. A failed start with the driver present is a broken GPU or driver: reboot, read the kernel log."""
     assert driver.answers, f"NVML returned {driver.init_code} at its start"
 
 
 @pytest.mark.check(component="driver", severity="fatal", action="reboot")
 def test_driver_calls_return(driver):
-    """No NVML call hangs. A call stuck in the kernel holds every later one: reboot; repeated on one GPU, replace it."""
+    """No NVML call hangs. One stuck in the kernel holds every later one: reboot; repeated on a GPU, replace it."""
     assert driver.hung_call == "", f"no return from {driver.hung_call}"
 
 
 @pytest.mark.check(component="software", severity="warn", action="fix-config")
 def test_driver_version_is_allowed(driver, drivers):
-    """The driver is one of the profile's bundles that hold today. Install the current bundle when the node is drained."""
+    """The driver is of a bundle that holds today. Install the current bundle when the node is drained."""
     assert driver.version in drivers
 
 
@@ -75,17 +76,17 @@ def test_cuda_driver_version_is_allowed(driver, cuda_versions):
 
 @pytest.mark.check(component="software", severity="warn", action="fix-config")
 def test_vbios_versions_are_allowed(gpus, vbios_versions):
-    """Every board carries a VBIOS of the profile's set. Update the board's firmware, or add its version to the bundle."""
+    """Every board carries a VBIOS of the profile's set. Update its firmware, or add its version to the bundle."""
     assert not gpus.offending(lambda gpu: gpu.identity.vbios not in vbios_versions)
 
 
 @pytest.mark.check(component="software", severity="warn", action="fix-config")
 def test_gsp_firmware_is_allowed(gpus, gsp_versions):
-    """Every GPU runs the GSP firmware of its driver. Reload the driver; a leftover firmware package is the usual cause."""
+    """Every GPU runs the GSP firmware of its driver. Reload the driver; remove leftover firmware packages."""
     assert not gpus.offending(lambda gpu: gpu.identity.gsp_firmware not in gsp_versions)
 
 
 @pytest.mark.check(component="driver", severity="warn", action="fix-config")
 def test_persistence_mode_is_as_promised(gpus, gpu_profile):
-    """Persistence mode is as the profile says. Enable nvidia-persistenced; without it each job pays the GPU's start."""
+    """Persistence mode is as the profile says. Enable nvidia-persistenced; else each job pays the GPU's start."""
     assert not gpus.offending(lambda gpu: gpu.modes.persistence not in gpu_profile.persistence_mode)

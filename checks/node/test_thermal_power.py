@@ -3,15 +3,9 @@
 import pytest
 
 from fleetcheck.facts.applies import promised, reporting
-from fleetcheck.facts.defaults import limit
-from fleetcheck.facts.gpu import (
-    HW_SLOWDOWN,
-    HW_THERMAL,
-    POWER_BRAKE,
-    SW_THERMAL,
-    held_back_below_cap,
-    hotter_than_peers,
-)
+from fleetcheck.facts.gpu import held_back_below_cap, hotter_than_peers
+from fleetcheck.facts.gpu_limits import limit
+from fleetcheck.facts.gpu_state import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE, SW_THERMAL
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
 
@@ -60,7 +54,7 @@ def power_draw(profile):
 
 @pytest.mark.check(component="thermal", severity="degraded", action="isolate")
 def test_gpus_are_cool(gpus, gpu_profile):
-    """No GPU is at its slowdown temperature or above the profile's. Check inlet, fans, coolant and the neighbours in the rack."""
+    """No GPU is at its slowdown temperature or above the profile's. Check inlet, fans, coolant and the rack."""
     assert not gpus.offending(lambda gpu: gpu.too_hot(gpu_profile.temperature_celsius))
 
 
@@ -78,19 +72,19 @@ def test_gpu_memory_is_cool(memory_sensor_gpus, memory_temperature):
 
 @pytest.mark.check(component="thermal", severity="degraded", action="replace")
 def test_no_gpu_is_hotter_than_its_peers(gpus, peer_difference):
-    """No GPU is far above the node's median while it draws no more. Its heat sink sits badly: reseat, or replace the board."""
+    """No GPU is far above the node's median while it draws no more. Reseat its heat sink, or replace the board."""
     assert not gpus.offending(lambda gpu: hotter_than_peers(gpus, gpu) not in peer_difference)
 
 
 @pytest.mark.check(component="thermal", severity="degraded", action="isolate")
 def test_no_hardware_thermal_slowdown(gpus):
-    """Heat holds no GPU's clocks down in hardware, in each of several samples. Check cooling; one node only: its own."""
+    """Heat holds no GPU's clocks down in hardware, in each of several samples. Check the cooling."""
     assert not gpus.offending(lambda gpu: gpu.samples.slowed_by(HW_THERMAL, "hardware thermal slowdown"))
 
 
 @pytest.mark.check(component="thermal", severity="degraded", action="isolate")
 def test_no_hardware_slowdown(gpus):
-    """Hardware holds no GPU's clocks down in each of several samples; one sample shows it at any clock change. Check power."""
+    """Hardware holds no GPU's clocks down in each of several samples; one alone is a clock change. Check power."""
     assert not gpus.offending(lambda gpu: gpu.samples.slowed_by(HW_SLOWDOWN, "hardware slowdown"))
 
 
@@ -102,29 +96,29 @@ def test_no_software_thermal_slowdown(gpus):
 
 @pytest.mark.check(component="power", severity="degraded", action="isolate")
 def test_no_power_brake(gpus):
-    """No external power brake is drawn. On a whole rack it is the facility; on one node, its power supplies or cables."""
+    """No external power brake is on. On a whole rack it is the facility; on one node, its supplies or cables."""
     assert not gpus.offending(lambda gpu: gpu.samples.slowed_by(POWER_BRAKE, "power brake"))
 
 
 @pytest.mark.check(component="power", severity="degraded", action="isolate")
 def test_power_cap_holds_no_gpu_below_it(gpus, cap_fraction):
-    """A GPU held down by its power cap draws close to it. One that is held far below has a bad power sensor or supply."""
+    """A GPU held down by its power cap draws close to it. One held far below has a bad power sensor or supply."""
     assert not gpus.offending(lambda gpu: held_back_below_cap(gpu, cap_fraction))
 
 
 @pytest.mark.check(component="power", severity="degraded", action="fix-config")
 def test_power_limits_are_as_promised(gpus, gpu_profile):
-    """Every GPU may draw what the profile says. A cap left behind slows every job: nvidia-smi -pl, after the budget allows."""
+    """Every GPU may draw what the profile says. A cap left behind slows every job: nvidia-smi -pl."""
     assert not gpus.offending(lambda gpu: gpu.power.enforced_limit_watts not in gpu_profile.power_limit_watts)
 
 
 @pytest.mark.check(component="power", severity="fatal", action="replace")
 def test_gpus_have_enough_power(gpu_handles):
-    """No NVML call says that a GPU's power connectors are missing or weak. Check the cables, then replace the board."""
+    """No NVML call says that a GPU lacks external power. Check the cables, then replace the board."""
     assert not gpu_handles.offending(lambda gpu: gpu.returned("INSUFFICIENT_POWER"))
 
 
 @pytest.mark.check(component="power", severity="warn", action="observe")
 def test_power_draw_is_readable(gpus, power_draw):
-    """Every GPU tells a draw that is possible. A reading that fails once passes by; one that keeps failing is watched."""
+    """Every GPU tells a draw that is possible. A reading that fails once passes by; one that keeps failing is noted."""
     assert not gpus.offending(lambda gpu: gpu.draw_trouble(power_draw))

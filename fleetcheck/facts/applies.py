@@ -1,4 +1,4 @@
-"""Which parts a check applies to: what the profile promises, what the driver and its mode can tell. Runs on the controller."""
+"""Which parts a check applies to: what the profile promises and the driver can tell. Runs on the controller."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ def promised(section: Section, name: str) -> Any:
 
 
 def reporting(
-    gpus: Parts[Gpu], what: str, code_of: Callable[[Gpu], str], since: int | None = None, mig: bool = False, optional: bool = False,
+    gpus: Parts[Gpu], what: str, code_of: Callable[[Gpu], str], since: int | None = None,
+    mig: bool = False, optional: bool = False,
 ) -> Parts[Gpu]:
     """The GPUs that can tell a value; skips the check when none can.
 
-    A GPU cannot when the call is unsupported and its driver is older than branch ``since`` (None: lacks the symbol), or, with
-    ``mig``, it is partitioned; with ``optional`` also when no GPU of the node supports it: then the hardware has no such thing.
-    Otherwise an unsupported value is not measured.
+    A GPU cannot when the call is unsupported and its driver is older than branch ``since`` (None: lacks the symbol),
+    or, with ``mig``, it is partitioned; with ``optional`` also when no GPU of the node supports it: the hardware has no
+    such thing. Otherwise an unsupported value is not measured.
     """
     codes = [(gpu, code_of(gpu)) for gpu in gpus.present]
     everywhere = optional and all(code in UNSUPPORTED for _, code in codes)

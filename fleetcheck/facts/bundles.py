@@ -12,8 +12,10 @@ from fleetcheck.profile import Bundle, Profile
 
 
 def allowed(profile: Profile, word: str, driver: str | None = None, today: datetime.date | None = None) -> Choice:
-    """The values of one word (driver, vbios, …) in the bundles that hold today; with driver, in those of that driver, since
-    versions belong together. Skips the check where no bundle names the word."""
+    """The values of one word (driver, vbios, …) in the bundles that hold today; with driver, in those of that driver.
+
+    Versions belong together. Skips the check where no bundle names the word.
+    """
     current = [bundle for bundle in profile.bundles if bundle.current(today or datetime.date.today())]
     if driver is not None:
         current = [bundle for bundle in current if bundle.driver == driver] or current
@@ -21,7 +23,8 @@ def allowed(profile: Profile, word: str, driver: str | None = None, today: datet
     if not naming:
         pytest.skip(f"profile {profile.name} names no {word.replace('_', ' ')}")
     values = dict.fromkeys(value for bundle in naming for value in _values(bundle, word))
-    return Choice(allowed=tuple(values), source="; ".join(f"bundle {bundle.name}: {bundle.source}" for bundle in naming), date=naming[0].date)
+    sources = "; ".join(f"bundle {bundle.name}: {bundle.source}" for bundle in naming)
+    return Choice(allowed=tuple(values), source=sources, date=naming[0].date)
 
 
 def _values(bundle: Bundle, word: str) -> Sequence[str]:

@@ -42,7 +42,10 @@ class Driver(Section):
     @property
     def library_matches(self) -> Any:
         """False when the library's version is not the loaded kernel module's."""
-        return self._unless("LIB_RM_VERSION_MISMATCH", ("LIBRARY_NOT_FOUND", "DRIVER_NOT_LOADED"))
+        matches = self._unless("LIB_RM_VERSION_MISMATCH", ("LIBRARY_NOT_FOUND", "DRIVER_NOT_LOADED"))
+        if isinstance(matches, Absent) or not matches or self.has_no_file("module_version"):
+            return matches
+        return self.module_version == self.version
 
     @property
     def answers(self) -> Any:

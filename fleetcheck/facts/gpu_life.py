@@ -1,12 +1,14 @@
-"""Which GPUs are lost, need a reset or lack power: judged on NVML's codes, whatever call returned them. Runs on the controller."""
+"""Which GPUs are lost, need a reset or lack power, by NVML's codes on any call. Runs on the controller."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from fleetcheck.absent import Absent
-from fleetcheck.facts.gpu import Calls, entries, expected, part_of
+from fleetcheck.absent import NotMeasured
+from fleetcheck.facts.driver import Driver
+from fleetcheck.facts.gpu import entries, expected, part_of
+from fleetcheck.facts.gpu_state import Calls
 from fleetcheck.facts.section import Section
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
@@ -25,12 +27,12 @@ class Handle(Section):
     handle_code = Reading(str)
     calls = Nested(Calls)
 
-    __slots__ = ("in_container",)
+    __slots__ = ("driver",)
 
-    def __init__(self, raw: object, where: str, part: Part | None = None, in_container: Any = False) -> None:
-        """``in_container``: whether NVML was asked inside one."""
+    def __init__(self, raw: object, where: str, part: Part | None = None, driver: Driver | None = None) -> None:
+        """``driver``: knows whether NVML was asked inside a container."""
         super().__init__(raw, where, part)
-        self.in_container = in_container
+        self.driver = driver or Driver(None, "driver")
 
     def returned(self, code: str) -> Concern | bool:
         """Whether the handle call or any other returned a code."""
@@ -46,8 +48,8 @@ class Handle(Section):
         unknown = self._calls("UNKNOWN")
         if not (UNKNOWN_MEANS_LOST & set(unknown) or len(unknown) >= UNKNOWN_CALLS):
             return False
-        if self.in_container:  # a reload of systemd takes device access from containers: the host must be asked
-            return Absent(f"{self.label}: NVML returned UNKNOWN inside a container; ask on the host")  # type: ignore[return-value]
+        if self.driver.in_container:  # a reload of systemd takes device access from containers: the host must be asked
+            raise NotMeasured(f"{self.label}: NVML returned UNKNOWN inside a container; ask on the host")
         return self.returned("UNKNOWN")
 
     def _calls(self, code: str) -> list[str]:
@@ -57,8 +59,8 @@ class Handle(Section):
 
 def handles(answer: Mapping[str, Any], profile: Profile, node: Node) -> Parts[Handle]:
     """Every index NVML counts, lost ones too."""
-    told = Section(answer.get("driver"), "driver")
-    views = [Handle(raw, "gpu", part_of(raw, answer), told.get("in_container", bool)) for raw in entries(answer)]
+    driver = Driver(answer.get("driver"), "driver")
+    views = [Handle(raw, "gpu", part_of(raw, answer), driver) for raw in entries(answer)]
     return Parts(views, "GPUs", expected(profile))
 
 

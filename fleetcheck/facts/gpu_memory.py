@@ -39,13 +39,25 @@ class Ecc(Section):
 class Remap(Section):
     """Row remapping and the repairs that wait for a reset; 0 or 1, or counts."""
 
-    uncorrectable = Reading(int)
-    pending = Reading(int)
-    failure = Reading(int)
     banks_none = Reading(int)
     channel_repair_pending = Reading(int)
     tpc_repair_pending = Reading(int)
     unrepairable = Reading(int)
+
+    @property
+    def uncorrectable(self) -> Any:
+        """Rows remapped for uncorrectable errors."""
+        return self.highest("uncorrectable", "uncorrectable_field")
+
+    @property
+    def pending(self) -> Any:
+        """1 while a row waits for a reset to be remapped."""
+        return self.highest("pending", "pending_field")
+
+    @property
+    def failure(self) -> Any:
+        """1 once a row found no spare."""
+        return self.highest("failure", "failure_field")
 
 
 class Retired(Section):

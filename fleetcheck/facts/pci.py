@@ -48,17 +48,19 @@ class Function(Section):
     aer = Nested(Aer)
     port_aer = Nested(Aer)
 
-    __slots__ = ("seconds",)
+    __slots__ = ("bus",)
 
-    def __init__(self, raw: object, where: str, part: Part | None = None, seconds: Any = None) -> None:
-        """``seconds``: between the two readings of correctable errors."""
+    def __init__(self, raw: object, where: str, part: Part | None = None, bus: Section | None = None) -> None:
+        """``bus``: the whole answer, which tells the seconds between the two readings of correctable errors."""
         super().__init__(raw, where, part)
-        self.seconds = seconds
+        self.bus = bus or Section(None, "pci")
 
     @property
     def dead(self) -> Concern | bool:
-        """Whether the function reads as all ones: nothing answers at its address any more. The link's width is read from the
-        device each time, so that it tells of life where configuration space itself is hidden."""
+        """Whether the function reads as all ones: nothing answers at its address any more.
+
+        The link's width comes from the device each time: it tells of life where configuration space itself is hidden.
+        """
         if self.revision == "0xff" or self.current_width == DEAD_WIDTH:
             return Concern("reads as all ones (rev ff): nothing answers at this address")
         hidden = self.code("all_ones") != "SUCCESS"
@@ -67,13 +69,13 @@ class Function(Section):
     @property
     def counts_errors(self) -> bool:
         """Whether the kernel counts AER errors for it; functions without the capability have no counter files."""
-        return not self.aer.code("nonfatal").startswith("no such file")
+        return not self.aer.has_no_file("nonfatal")
 
     @property
     def uncorrectable(self) -> Concern | bool:
         """Uncorrectable errors of the function, or of the port above it."""
         own = self.aer.uncorrectable
-        if own or isinstance(self.port, Absent) or self.port_aer.code("nonfatal").startswith("no such file"):
+        if own or self.code("port") == "no port above it" or self.port_aer.has_no_file("nonfatal"):
             return own
         above = self.port_aer.uncorrectable
         return isinstance(above, Concern) and Concern(f"port {self.port}: {above.text}", above.severity, above.action)
@@ -84,7 +86,8 @@ class Function(Section):
         pair = self.aer.numbers("correctable", 2)
         if isinstance(pair, Absent):
             return pair
-        return self.aer.derived("correctable_per_second", round(max(0, pair[1] - pair[0]) / self.seconds, 1))
+        seconds = self.bus.get("seconds", float)
+        return self.aer.derived("correctable_per_second", round(max(0, pair[1] - pair[0]) / seconds, 1))
 
 
 class Pci:
@@ -119,8 +122,9 @@ class Pci:
 def pci(answer: Mapping[str, Any], profile: Profile, node: Node) -> Pci:
     """The PCI functions of one node; raises NotMeasured when they were not told."""
     told = Section(answer, "pci")
-    functions, seconds = list(told.get("functions", list)), told.get("seconds", float)
-    return Pci([Function(raw, "pci", part_of(raw, number), seconds) for number, raw in numbered(functions)], expected(profile))
+    functions = list(told.get("functions", list))
+    views = [Function(raw, "pci", part_of(raw, number), told) for number, raw in numbered(functions)]
+    return Pci(views, expected(profile))
 
 
 def numbered(functions: list[Any]) -> list[tuple[int, Any]]:
@@ -136,6 +140,7 @@ def numbered(functions: list[Any]) -> list[tuple[int, Any]]:
 
 def part_of(raw: Any, number: int) -> Part:
     """``NIC 2`` at its address; GPUs are named by address only, since NVML's order is its own."""
-    kind, address = (str(raw.get(name, "?")) for name in ("kind", "address")) if isinstance(raw, Mapping) else ("?", "?")
+    told = raw if isinstance(raw, Mapping) else {}
+    kind, address = str(told.get("kind", "?")), str(told.get("address", "?"))
     label = f"GPU at {address}" if kind == "gpu" else f"{NAMES.get(kind, 'function')} {number} at {address}"
     return Part(kind, label, address)

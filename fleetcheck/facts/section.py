@@ -1,4 +1,4 @@
-"""A part of a view whose readings may be codes, lists over samples, or values computed from them. Runs on the controller."""
+"""A part of a view whose readings may be codes, lists, or values computed from them. Runs on the controller."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from fleetcheck import recording
-from fleetcheck.absent import Absent
+from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.recording import Read
 from fleetcheck.view import View
 
 T = TypeVar("T")
 
 UNSUPPORTED = frozenset({
-    "NOT_SUPPORTED", "FUNCTION_NOT_FOUND", "ARGUMENT_VERSION_MISMATCH", "DEPRECATED", "VGPU_ECC_NOT_SUPPORTED", "NO_DATA",
+    "NOT_SUPPORTED", "FUNCTION_NOT_FOUND", "ARGUMENT_VERSION_MISMATCH", "DEPRECATED", "VGPU_ECC_NOT_SUPPORTED",
+    "NO_DATA",
 })
 """NVML codes that say a value is not there to be had: unknown, never a fault by itself."""
 ENABLED: Mapping[int, str] = {0: "disabled", 1: "enabled"}
@@ -25,13 +26,22 @@ class Section(View):
 
     __slots__ = ()
 
-    def code(self, key: str) -> str:
-        """How the reading of a value ended: SUCCESS, or the reason it is absent; the reason itself is the value here."""
-        value = self.raw.get(key) if isinstance(self.raw, Mapping) else None
+    def code(self, key: str) -> Any:
+        """How the reading of a value ended: SUCCESS, or the reason it is absent; here the reason is the value."""
+        if not isinstance(self.raw, Mapping) or key not in self.raw:
+            return self.get(key, str)
+        value = self.raw[key]
         if isinstance(value, Mapping) and set(value) == {"absent"}:
             return self.derived(key, str(value["absent"]))
-        found = self.get(key, object)
-        return found if isinstance(found, Absent) else "SUCCESS"  # type: ignore[return-value]  # an Absent refuses every use
+        self.derived(key, value)
+        return "SUCCESS"
+
+    def has_no_file(self, key: str) -> bool:
+        """Whether the kernel has no file for a value; raises NotMeasured when the answer lacks the value."""
+        code = self.code(key)
+        if isinstance(code, Absent):
+            raise NotMeasured(code.reason)
+        return str(code).startswith("no such file")
 
     def derived(self, name: str, value: T) -> T:
         """Note a value computed from readings under its own name, so that records and messages show it."""
@@ -43,7 +53,20 @@ class Section(View):
     def word(self, key: str, words: Mapping[int, str]) -> Any:
         """A number of an enumeration as its word; an unknown number is ``mode 7``."""
         number = self.get(key, int)
-        return number if isinstance(number, Absent) else self.derived(f"{key}_mode", words.get(number, f"mode {number}"))
+        if isinstance(number, Absent):
+            return number
+        return self.derived(f"{key}_mode", words.get(number, f"mode {number}"))
+
+    def highest(self, key: str, second: str) -> Any:
+        """A number that NVML tells in two ways: the higher one. Only the second way may be unsupported."""
+        one, other = self.get(key, int), self.code(second)
+        if other in UNSUPPORTED:
+            return one
+        other = self.get(second, int)
+        known = [value for value in (one, other) if not isinstance(value, Absent)]
+        if len(known) == 2 or any(known):
+            return self.derived(key, max(known))
+        return one if isinstance(one, Absent) else other
 
     def numbers(self, key: str, count: int = 0) -> Any:
         """A list of numbers; Absent when one is missing or there are fewer than count."""

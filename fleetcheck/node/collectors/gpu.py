@@ -16,6 +16,14 @@ from fleetcheck.node.collectors.nvml_process import processes
 from fleetcheck.node.collectors.watched import Note, watched
 from fleetcheck.node.host import Host
 
+READS = (
+    ("libnvidia-ml.so.1", "any user"),
+    ("/dev/nvidia*", "any user"),
+    ("/sys/module/nvidia/version", "any user"),
+    ("/proc/driver/nvidia/gpus", "any user"),
+    ("/proc/uptime", "any user"),
+)
+
 Leaves = Dict[str, Any]
 
 SAMPLES = 3
@@ -153,6 +161,7 @@ def one_sample(device: Device) -> Leaves:
         "power_watts": nvml_gpu.watts(nvml.ask(n.nvmlDeviceGetPowerUsage, handle)),
         "corrected": nvml_memory.corrected(nvml, handle),
         "pcie_replays": nvml.ask(n.nvmlDeviceGetPcieReplayCounter, handle),
+        "pcie_replays_field": nvml.fields(handle, {"field": n.NVML_FI_DEV_PCIE_REPLAY_COUNTER})["field"],
         "nvlink": nvml_link.errors(nvml, handle),
     }
 
@@ -166,6 +175,7 @@ def series(samples: List[Leaves]) -> Leaves:
             "seconds": round(last["at"] - first["at"], 3),
             "corrected": [first["corrected"], last["corrected"]],
             "pcie_replays": [first["pcie_replays"], last["pcie_replays"]],
+            "pcie_replays_field": [first["pcie_replays_field"], last["pcie_replays_field"]],
             "nvlink": {name: [first["nvlink"][name], last["nvlink"][name]] for name in nvml_link.COUNTERS},
         },
     }

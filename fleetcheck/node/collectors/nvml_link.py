@@ -48,6 +48,7 @@ def links(nvml: Nvml, handle: Any) -> Leaves:
     per_link = [per_link_fields(nvml, handle, link) for link in present]
     return {
         "state": found,
+        "state_field": [fields["state"] for fields in per_link],
         "version": [nvml.ask(n.nvmlDeviceGetNvLinkVersion, handle, link) for link in present],
         "speed_mbytes_per_second": [fields["speed"] for fields in per_link],
         "symbol_ber_packed": [fields["symbol_ber"] for fields in per_link],
@@ -58,6 +59,7 @@ def links(nvml: Nvml, handle: Any) -> Leaves:
 def per_link_fields(nvml: Nvml, handle: Any, link: int) -> Leaves:
     """Fields scoped to one link; drivers that know only one speed for all links tell it by the older field."""
     fields = nvml.fields(handle, {
+        "state": (n.NVML_FI_DEV_NVLINK_GET_STATE, link),
         "speed": (n.NVML_FI_DEV_NVLINK_GET_SPEED, link),
         "symbol_ber": (n.NVML_FI_DEV_NVLINK_COUNT_SYMBOL_BER, link),
         "effective_ber": (n.NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_BER, link),

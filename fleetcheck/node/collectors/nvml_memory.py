@@ -6,6 +6,10 @@ import pynvml as n
 
 from fleetcheck.node.collectors.nvml_call import Nvml, absent, is_absent
 
+READS = (
+    ("SRAM error status of NVML", "root"),
+)
+
 Leaves = Dict[str, Any]
 
 CORRECTED, UNCORRECTED = 0, 1  # nvmlMemoryErrorType_t
@@ -45,6 +49,11 @@ def remap(nvml: Nvml, handle: Any) -> Leaves:
              "banks_none": "none"}
     leaves.update(nvml.struct(banks, n.nvmlDeviceGetRowRemapperHistogram, handle))
     leaves.update(nvml.spread(["channel_repair_pending", "tpc_repair_pending"], n.nvmlDeviceGetRepairStatus, handle))
+    leaves.update(nvml.fields(handle, {
+        "uncorrectable_field": n.NVML_FI_DEV_REMAPPED_UNC,
+        "pending_field": n.NVML_FI_DEV_REMAPPED_PENDING,
+        "failure_field": n.NVML_FI_DEV_REMAPPED_FAILURE,
+    }))
     leaves["unrepairable"] = nvml.ask(n.nvmlDeviceGetUnrepairableMemoryFlag_v1, handle)
     return leaves
 

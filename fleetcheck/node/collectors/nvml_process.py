@@ -8,6 +8,11 @@ import pynvml as n
 from fleetcheck.node.collectors.nvml_call import Nvml, absent, is_absent
 from fleetcheck.node.host import Host
 
+READS = (
+    ("/proc/[0-9]*/status", "any user"),
+    ("/proc/[0-9]*/cgroup", "any user"),
+)
+
 JOB = re.compile(r"job_(\d+)|pod([0-9a-f]{8}[-_][0-9a-f-_]{27})|/(?:pbs_jobs.*|pbspro.*)/(\d+)|/lsf/[^/]+/job\.(\d+)")
 
 

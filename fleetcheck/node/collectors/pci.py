@@ -1,6 +1,6 @@
 """Runs on the node: the PCI functions a GPU node lives by (GPUs, NVSwitches, NICs, NVMe), from sysfs alone.
 
-Shape: seconds between the two readings of correctable errors; functions, each with its link, driver, AER counters and port.
+Shape: seconds between the two readings of correctable errors; functions, each with link, driver, AER counters, port.
 """
 
 import re
@@ -8,6 +8,11 @@ import time
 from typing import Any, Dict, Optional
 
 from fleetcheck.node.host import Host, absent
+
+READS = (
+    ("/sys/bus/pci/devices/*/config", "root"),
+    ("/sys/bus/pci/devices", "any user"),
+)
 
 Leaves = Dict[str, Any]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from fleetcheck import outcome as outcomes
 from fleetcheck.absent import NotMeasured
 from fleetcheck.facts.registry import FACTS
 from fleetcheck.inventory import Node
@@ -64,6 +65,8 @@ class Bench:
         """One check on one node's answers."""
         with recorded(Recording()) as recording:
             outcome, message = self._outcome(name, answers)
+        if outcome == "failed":
+            message = outcomes.message(outcomes.Said("failed", AssertionError(message)), recording)
         return Ended(outcome, message, tuple(recording.offenders), tuple(read.name for read in recording.reads))
 
     def _outcome(self, name: str, answers: dict[str, Any]) -> tuple[str, str]:
