@@ -10,8 +10,9 @@ from typing import Any
 
 INVENTORY = "inventories/sandbox.yaml"
 INJECTED = {
-    "sim-01": ("healthy", "none"), "sim-02": ("healthy", "none"), "sim-03": ("failed", "reboot"), "sim-04": ("healthy", "none"),
-    "sim-05": ("degraded", "reset-gpu"), "sim-06": ("healthy", "fix-config"), "sim-07": ("unreachable", "none"), "sim-08": ("healthy", "none"),
+    **dict.fromkeys(("sim-01", "sim-02", "sim-04", "sim-08"), ("healthy", "none")),
+    "sim-03": ("failed", "reboot"), "sim-05": ("degraded", "reset-gpu"), "sim-06": ("healthy", "fix-config"),
+    "sim-07": ("unreachable", "none"),
 }
 """What inventories/sandbox.yaml breaks: a lost GPU, a pending row remap, a driver off the baseline, a node that is off."""
 CERTIFIED = {"sim-01", "sim-02", "sim-04", "sim-08"}
