@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from fleetcheck import __version__, exitcode, plan, run, verdict
 from fleetcheck import inventory as inventories
 from fleetcheck.absent import NotMeasured
+from fleetcheck.facts.clock import asked
 from fleetcheck.facts.registry import Fact
 from fleetcheck.gather import Gathering, Recorded, missing
 from fleetcheck.inventory import Inventory, Node
@@ -174,7 +175,8 @@ class Fleet:
             return NotMeasured(f"{node.name}: {fact.collector} gave no answer")
         if not answer.ok:
             return NotMeasured(f"{node.name}: {fact.collector}: {answer.error}")
-        return fact.build(answer.data, self.inventory.profiles[node.profile], node)
+        data = {**answer.data, "asked": asked(evidence)} if fact.timed else answer.data
+        return fact.build(data, self.inventory.profiles[node.profile], node)
 
     def _gathered(self, node: Node, probe: str) -> Evidence:
         evidence = self.evidence(node.name, probe)

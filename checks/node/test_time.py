@@ -14,3 +14,9 @@ def test_clock_follows_a_source(clock):
 def test_clock_offset_is_small(clock, profile):
     """The clock is within the profile's offset of its source. A node just booted may still be slewing."""
     assert clock.offset_seconds in profile.time.offset_seconds
+
+
+@pytest.mark.check(component="time", severity="degraded", action="fix-config")
+def test_clock_agrees_with_the_controllers(clock, profile):
+    """The node's clock lies within the profile's skew of the controller's; the time an answer takes is allowed for."""
+    assert clock.skew_seconds in profile.time.skew_seconds

@@ -14,11 +14,14 @@ from fleetcheck.profile import Bundle, Profile
 def allowed(profile: Profile, word: str, driver: str | None = None, today: datetime.date | None = None) -> Choice:
     """The values of one word (driver, vbios, …) in the bundles that hold today; with driver, in those of that driver.
 
-    Versions belong together. Skips the check where no bundle names the word.
+    Versions belong together: a driver of no bundle is one finding, and its firmware no second one. Skips the check there,
+    and where no bundle names the word.
     """
     current = [bundle for bundle in profile.bundles if bundle.current(today or datetime.date.today())]
     if driver is not None:
-        current = [bundle for bundle in current if bundle.driver == driver] or current
+        current = [bundle for bundle in current if bundle.driver == driver]
+        if not current:
+            pytest.skip(f"driver {driver} is of no bundle that holds today, so no {word.replace('_', ' ')} belongs to it")
     naming = [bundle for bundle in current if getattr(bundle, word)]
     if not naming:
         pytest.skip(f"profile {profile.name} names no {word.replace('_', ' ')}")

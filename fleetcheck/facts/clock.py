@@ -6,6 +6,7 @@ Judged in the order that cannot be fooled: a source first (leap status, referenc
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +15,8 @@ from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.facts.growth import measured, noted
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
-from fleetcheck.view import Reading, View
+from fleetcheck.records import Evidence
+from fleetcheck.view import Nested, Reading, View
 
 LOCAL_REFERENCES = ("00000000", "7F7F0101", "7F7F0100", "127.127.1.1", "127.127.1.0")
 """No reference, or chronyd set to follow its own clock."""
@@ -68,10 +70,24 @@ def timesyncd_offset_seconds(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
+def asked(evidence: Evidence) -> dict[str, float]:
+    """When the controller asked, by its own clock, and how long the answer took."""
+    return {"started_seconds": datetime.datetime.fromisoformat(evidence.started).timestamp(), "seconds": evidence.seconds}
+
+
+class Asked(View):
+    """When the controller asked, by its own clock, and how long the answer took."""
+
+    __slots__ = ()
+    started_seconds = Reading(float)
+    seconds = Reading(float)
+
+
 class Clock(View):
     """The node's clock."""
 
     __slots__ = ()
+    asked = Nested(Asked)
     wall_clock_seconds = Reading(float)
     clocksource = Reading(str)
 
@@ -100,6 +116,13 @@ class Clock(View):
             return noted("clock.offset_seconds", chrony_offset_seconds(rows))
         said = self._said("timesync")
         return noted("clock.offset_seconds", timesyncd_offset_seconds("" if isinstance(said, Absent) else said))
+
+    @property
+    def skew_seconds(self) -> float:
+        """The least skew against the controller that explains what the node's clock said: 0 while that lies between the
+        asking and the answer, for the way there and back takes an unknown time."""
+        ahead, behind = self.wall_clock_seconds - (self.asked.started_seconds + self.asked.seconds), self.wall_clock_seconds - self.asked.started_seconds
+        return noted("clock.skew_seconds", max(ahead, 0.0) + min(behind, 0.0))
 
     def _chrony(self) -> dict[str, str] | Absent:
         said = self._said("chrony_tracking")

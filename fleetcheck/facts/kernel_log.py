@@ -9,6 +9,7 @@ from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.facts.growth import measured
 from fleetcheck.facts.kernel_event import Event, Record
 from fleetcheck.facts.kernel_events import events_of, records_of
+from fleetcheck.facts.xid import watched
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 from fleetcheck.recording import Concern, Offender, Part
@@ -117,8 +118,10 @@ class KernelLog(Log):
         )
 
     def earlier_faults(self) -> list[Offender]:
-        """Fatal hardware events of the boot before: a reboot does not make them unseen."""
-        return self._earlier([event for event in self.previous.events if event.severity == "fatal"])
+        """Fatal hardware events of the boot before, to be watched: a reboot does not make them unseen, nor does it leave
+        them standing."""
+        fatal = [event for event in self.previous.events if event.severity == "fatal"]
+        return self._earlier([watched(event, f"{event.severity} then") for event in fatal])
 
     def _earlier(self, events: Sequence[Event]) -> list[Offender]:
         silent = isinstance(self.previous.raw, Absent) and "previous_boot" in (

@@ -19,12 +19,16 @@ PROBES: Mapping[str, float] = {"facts-fast": 60.0, "facts-slow": 180.0}
 
 @dataclass(frozen=True)
 class Fact:
-    """name: the fixture; collector: whose Answer.data build() receives; probe: the round trip that fetches it."""
+    """name: the fixture; collector: whose Answer.data build() receives; probe: the round trip that fetches it.
+
+    timed: the data also says, under ``asked``, when the controller asked and how long the answer took.
+    """
 
     name: str
     collector: str
     build: Build
     probe: str = "facts-fast"
+    timed: bool = False
 
 
 FACTS: tuple[Fact, ...] = (
@@ -39,5 +43,5 @@ FACTS: tuple[Fact, ...] = (
     Fact("filesystems", "filesystems", filesystems.build),
     Fact("links", "network", network.build),
     Fact("hcas", "rdma", rdma.build),
-    Fact("clock", "time", clock.build),
+    Fact("clock", "time", clock.build, timed=True),
 )
