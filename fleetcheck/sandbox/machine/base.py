@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fleetcheck.bound import Choice
 from fleetcheck.profile import Bundle, GpuProfile, HcaProfile, Profile
-from fleetcheck.sandbox.machine.chips import Chip, Processor
+from fleetcheck.sandbox.machine.chips import Chip
 from fleetcheck.sandbox.machine.entries import settle
 from fleetcheck.sandbox.machine.mounts import Mount, data_drives, mounts
-from fleetcheck.sandbox.machine.servers import CPU_HOST, GB200_TRAY, GPU_SERVERS, Place, Server
+from fleetcheck.sandbox.machine.placement import Place
+from fleetcheck.sandbox.machine.processor import Processor
+from fleetcheck.sandbox.machine.servers import CPU_HOST, GB200_TRAY, GPU_SERVERS, Server
 
+ON = {"enabled": 1, "on": 1}
+COMPUTE_MODES = {"default": 0, "exclusive-thread": 1, "prohibited": 2, "exclusive-process": 3, "exclusive_process": 3}
 DEFAULT_DRIVER = "580.95.05"
 DEFAULT_KERNEL = "6.8.0-79-generic"
 DEFAULT_IMAGE = "Ubuntu 24.04.3 LTS"
@@ -142,12 +146,19 @@ def _base(text: str) -> Base:
     server = _server(profile)
     links = profile.links
     return Base(
-        profile, server, _versions(profile, server), _gpus(profile.gpu, server), _cpus(profile, server),
-        settle(profile.memory.total_bytes, server.dimms * (server.dimm_gibibytes << 30) * 0.985),
-        _hcas(profile.hcas, server),
-        links.names if links else ("eth0",), settle(links.speed_mbits_per_second if links else None, 25_000),
-        settle(links.mtu_bytes if links else None, 1500), data_drives(server), mounts(profile, server),
+        profile=profile, server=server, versions=_versions(profile, server), gpus=_gpus(profile.gpu, server),
+        cpus=_cpus(profile, server), memory_bytes=_memory_bytes(profile, server), hcas=_hcas(profile.hcas, server),
+        interfaces=links.names if links else ("eth0",),
+        interface_mbits_per_second=settle(links.speed_mbits_per_second if links else None, 25_000),
+        interface_mtu=settle(links.mtu_bytes if links else None, 1500), data_drives=data_drives(server),
+        mounts=mounts(profile, server),
     )
+
+
+def _memory_bytes(profile: Profile, server: Server) -> int:
+    """What the DIMMs hold less what the kernel keeps, in whole kilobytes as /proc/meminfo counts."""
+    usual = server.dimms * (server.dimm_gibibytes << 30) * 985 // 1000
+    return settle(profile.memory.total_bytes, usual) // 1024 * 1024
 
 
 def _server(profile: Profile) -> Server:
@@ -193,45 +204,52 @@ def _cuda(version: str) -> int:
     return int(match[1]) * 1000 + int(match[2]) * 10 if match else int(version or 13000)
 
 
-def _mode(choice: Choice | None, numbers: dict[str, int]) -> int:
-    return numbers.get(choice.allowed[0].lower(), 0) if choice and choice.allowed else 0
+def _number(choice: Choice | None, words: Mapping[str, int]) -> int:
+    """NVML's number of the first word a profile allows."""
+    return words.get(choice.allowed[0].lower(), 0) if choice and choice.allowed else 0
 
 
 def _gpus(profile: GpuProfile | None, server: Server) -> Gpus | None:
+    """At most as many GPUs as the server has places for."""
     chip = server.chip
     if profile is None or chip is None:
         return None
-    places = tuple(group.gpu for group in server.groups if group.gpu)
-    on = {"enabled": 1, "on": 1}
+    places = tuple(group.gpu for group in server.groups)
     return Gpus(
-        chip, profile.product.allowed[0], min(settle(profile.count, len(places)), len(places)),
-        settle(profile.memory_bytes, chip.memory_bytes), bool(_mode(profile.ecc, on)),
-        settle(profile.nvlinks, chip.links) if profile.nvlinks else 0,
-        settle(profile.nvlink_mbytes_per_second, chip.link_mbytes_per_second), profile.fabric,
-        settle(profile.pcie_width, 16), settle(profile.pcie_generation, chip.pcie_generation),
-        settle(profile.power_limit_watts, chip.watts),
-        _mode(profile.compute_mode, {"default": 0, "exclusive-thread": 1, "prohibited": 2, "exclusive-process": 3,
-                                     "exclusive_process": 3}),
-        bool(_mode(profile.persistence_mode, on)), bool(_mode(profile.mig_mode, on)), places,
+        chip=chip, name=profile.product.allowed[0], count=min(settle(profile.count, len(places)), len(places)),
+        memory_bytes=settle(profile.memory_bytes, chip.memory_bytes), ecc=bool(_number(profile.ecc, ON)),
+        links=settle(profile.nvlinks, chip.links) if profile.nvlinks else 0, fabric=profile.fabric,
+        link_mbytes_per_second=settle(profile.nvlink_mbytes_per_second, chip.link_mbytes_per_second),
+        width=settle(profile.pcie_width, 16), generation=settle(profile.pcie_generation, chip.pcie_generation),
+        watts=settle(profile.power_limit_watts, chip.watts), compute_mode=_number(profile.compute_mode, COMPUTE_MODES),
+        persistence=bool(_number(profile.persistence_mode, ON)), mig=bool(_number(profile.mig_mode, ON)), places=places,
     )
 
 
 def _cpus(profile: Profile, server: Server) -> Cpus:
-    cpu = profile.cpu
-    cores = settle(cpu.cores, 112)
-    governor = cpu.governor.allowed[0] if cpu.governor else "performance"
+    cpu, processor = profile.cpu, server.processor
     sockets = settle(cpu.sockets, 2)
-    return Cpus(server.processor, sockets, cores, settle(cpu.threads, 2 * cores), settle(cpu.numa_nodes, sockets),
-                governor)
+    cores = settle(cpu.cores, sockets * processor.cores)
+    threads = settle(cpu.threads, cores * (2 if processor.isa == "x86_64" else 1))
+    gpu_nodes = len(server.groups) if server.chip and server.chip.coherent else 0
+    return Cpus(
+        processor=processor, sockets=sockets, cores=cores, threads=threads,
+        numa_nodes=settle(cpu.numa_nodes, sockets + gpu_nodes),
+        governor=cpu.governor.allowed[0] if cpu.governor else "performance",
+    )
 
 
 def _hcas(profile: HcaProfile | None, server: Server) -> tuple[Hca, ...]:
+    """The profile's ports, and one of a management NIC that the profile leaves out."""
     if profile is None:
         return ()
-    places = [group.nic for group in server.groups if group.nic] + [Place("0000:a1:00.0", ("0000:a0:01.1",),
-                                                                          0)] * (not server.groups)
-    layer = profile.link_layer.allowed[0]
-    rate = settle(profile.rate_gbits_per_second, 400)
-    compute = [Hca(name, place, layer, rate, True) for name, place in zip(profile.names, places, strict=False)]
+    layer, rate = profile.link_layer.allowed[0], settle(profile.rate_gbits_per_second, 400)
+    compute = [Hca(name, place, layer, rate, True) for name, place in zip(profile.names, _nics(server), strict=False)]
     spare = next(name for name in (f"mlx5_{number}" for number in range(99)) if name not in profile.names)
     return (*compute, Hca(spare, server.management, "Ethernet", 100, False))
+
+
+def _nics(server: Server) -> list[Place]:
+    """Where HCAs sit: one near each GPU, then the second ports of the same cards."""
+    first = [group.nic for group in server.groups] or [server.compute or server.management]
+    return [*first, *(Place(f"{place.address[:-1]}1", place.bridges, place.socket) for place in first)]

@@ -1,4 +1,4 @@
-"""What each GPU and CPU generation shows that no profile states: ids, clocks, thresholds, idle figures."""
+"""What each GPU generation shows that no profile states: ids, clocks, thresholds, idle figures."""
 
 from __future__ import annotations
 
@@ -97,58 +97,4 @@ GB200 = Chip(
     shutdown_celsius=95, slowdown_celsius=89, memory_max_celsius=95, gpu_max_celsius=87,
     pcie_generation=5, nvlink_version=5, links=18, link_mbytes_per_second=53_125,
     slowdown_tlimit=-2, bit_error_rate=15 << 8 | 238, nvlink_domain=True, coherent=True,
-)
-CHIPS = (GB200, B200, H200, H100, A100)
-"""GB200 before B200, whose name it contains."""
-
-
-@dataclass(frozen=True)
-class Processor:
-    """One CPU product as /proc/cpuinfo and lscpu show it; clocks in kHz."""
-
-    model_name: str
-    vendor: str
-    family: int
-    model: int
-    stepping: int
-    microcode: str
-    base_mhz: float
-    least_khz: int
-    highest_khz: int
-    cache_kbytes: int
-    flags: str
-    driver: str
-    isa: str = "x86_64"
-
-
-_X86_FLAGS = ("fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 ht "
-              "syscall nx pdpe1gb rdtscp lm "
-              "constant_tsc rep_good nopl nonstop_tsc cpuid aperfmperf pni pclmulqdq ssse3 fma cx16 sse4_1 sse4_2 "
-              "x2apic movbe popcnt aes xsave "
-              "avx f16c rdrand lahf_lm abm fsgsbase bmi1 avx2 smep bmi2 erms invpcid rdseed adx smap clflushopt clwb "
-              "sha_ni")
-
-XEON_8480C = Processor(
-    "Intel(R) Xeon(R) Platinum 8480C", "GenuineIntel", 6, 143, 8, "0x2b000639", 2000.0, 800_000, 3_800_000, 107_520,
-    _X86_FLAGS + " avx512f avx512dq avx512cd avx512bw avx512vl avx512_bf16 amx_bf16 amx_tile amx_int8", "intel_pstate",
-)
-XEON_8570 = Processor(
-    "INTEL(R) XEON(R) PLATINUM 8570", "GenuineIntel", 6, 207, 2, "0x210002b3", 2100.0, 800_000, 4_000_000, 307_200,
-    _X86_FLAGS + " avx512f avx512dq avx512cd avx512bw avx512vl avx512_bf16 amx_bf16 amx_tile amx_int8", "intel_pstate",
-)
-EPYC_7742 = Processor(
-    "AMD EPYC 7742 64-Core Processor", "AuthenticAMD", 23, 49, 0, "0x830107d", 2250.0, 1_500_000, 2_250_000, 512,
-    _X86_FLAGS + " svm extapic cr8_legacy sse4a topoext", "acpi-cpufreq",
-)
-EPYC_9354 = Processor(
-    "AMD EPYC 9354 32-Core Processor", "AuthenticAMD", 25, 17, 1, "0xa10114c", 3250.0, 1_500_000, 3_799_072, 1024,
-    _X86_FLAGS + " svm extapic cr8_legacy sse4a topoext avx512f avx512_bf16", "acpi-cpufreq",
-)
-GRACE = Processor(
-    "Neoverse-V2", "ARM", 0, 0xD4F, 0, "", 3402.0, 81_000, 3_402_000, 1024,
-    "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 "
-    "sm4 asimddp sha512 sve "
-    "asimdfhm dit uscat ilrcpc flagm sb dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm "
-    "svebf16 i8mm bf16 dgh bti",
-    "cppc_cpufreq", "aarch64",
 )

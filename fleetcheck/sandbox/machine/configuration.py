@@ -62,7 +62,7 @@ def os_release(base: Base) -> str:
 
 
 def _in_fstab(mount: Mount) -> bool:
-    return mount.profile or mount.kind in ("ext4", "xfs", "vfat")
+    return mount.profile or mount.mount == "/"
 
 
 def _fstab(mount: Mount) -> str:

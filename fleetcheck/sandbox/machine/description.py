@@ -2,9 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from fleetcheck.profile import Profile
+from fleetcheck.sandbox.machine.base import Base, base
+from fleetcheck.sandbox.machine.commands import commands
+from fleetcheck.sandbox.machine.identity import Identity
+from fleetcheck.sandbox.machine.moment import moment
+from fleetcheck.sandbox.machine.node import Node, node
+from fleetcheck.sandbox.machine.nvml import too_new
+from fleetcheck.sandbox.machine.pci_function import NVSWITCH, functions
+from fleetcheck.sandbox.machine.processors import EDAC
+from fleetcheck.sandbox.machine.rdma import netdev
+from fleetcheck.sandbox.machine.software import modules, services
+from fleetcheck.sandbox.machine.storage import drives
 
 
 def describe(profile: Profile) -> str:
-    """Markdown: PCI addresses, device names, versions, mounts and commands of a healthy node."""
-    return f"### {profile.name}\n"
+    """Markdown: PCI addresses, device names, versions, mounts and programs of a healthy node, as overrides name them."""
+    common = base(profile)
+    identity = Identity("node", 1)
+    one = node(common, identity, moment(identity, 0))
+    lines = [f"### {profile.name}", "", *_machine(common), "", *_devices(one), "", *_software(one)]
+    return "\n".join(lines) + "\n"
+
+
+def _machine(common: Base) -> Iterator[str]:
+    cpus, server, versions = common.cpus, common.server, common.versions
+    yield (f"{server.vendor} {server.product}, BIOS {server.bios_version}; {cpus.sockets} × "
+           f"{cpus.processor.model_name}, {cpus.cores} cores, "
+           f"{cpus.threads} threads (cpu0 to cpu{cpus.threads - 1}), {cpus.numa_nodes} NUMA nodes; "
+           f"{common.memory_bytes:,} bytes of memory, "
+           f"{server.dimms} DIMMs below `{EDAC}/mc0` to `mc{server.dimms // 2 - 1}` (`dimm0`, `dimm1` in each).")
+    yield f"Kernel `{versions.kernel}`, image `{versions.image}`."
+    if common.gpus is None:
+        yield ("No GPU: the NVML library is installed and `nvmlInitWithFlags` returns DRIVER_NOT_LOADED; there is no "
+               "`/proc/driver/nvidia`, `/dev/nvidia0`, nvidia-smi or `/sys/module/nvidia`.")
+        return
+    gpus = common.gpus
+    yield (f"{gpus.count} × {gpus.name}, {gpus.memory_bytes:,} bytes each; driver `{versions.driver}`, CUDA "
+           f"{versions.cuda}, VBIOS `{versions.vbios}`; "
+           f"NVLinks 0 to {gpus.links - 1} up at {gpus.link_mbytes_per_second} MB/s, power limit {gpus.watts} W.")
+    missing = [f"`{rule.call}`" for rule in too_new(versions.branch)]
+    yield f"Calls this driver does not have yet: {', '.join(missing) or 'none'}."
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    names = list(head)
+    yield f"| {' | '.join(names)} |"
+    yield "|" + "---|" * len(names)
+    for row in rows:
+        yield "| " + " | ".join(map(str, row)) + " |"
+
+
+def _devices(one: Node) -> Iterator[str]:
+    common = one.base
+    rows: list[tuple[str, str, str, str]] = []
+    for slot in one.slots:
+        rows.append((f"GPU {slot.index}", slot.bus_id, f"`/dev/nvidia{slot.minor}`", f"NVML `{slot.nvml_bus_id}`"))
+    switches = [function.address for function in functions(common) if function.class_code == NVSWITCH]
+    rows += [(f"NVSwitch {number}", address, f"`/dev/nvidia-nvswitch{number}`", "") for number,
+             address in enumerate(switches)]
+    for hca in common.hcas:
+        state = f"{hca.link_layer}, {hca.gbits_per_second} Gb/s" if hca.compute else "management, DOWN and Disabled by design"
+        rows.append((f"`{hca.name}`", hca.place.address, f"`{netdev(hca)}`", state))
+    for number, name in enumerate(common.interfaces):
+        rows.append((f"`{name}`", f"{common.server.ethernet.address[:-1]}{number}", "",
+                     f"{common.interface_mbits_per_second} Mbit/s, MTU {common.interface_mtu}"))
+    rows += [(f"`{drive.name}`", drive.place.address, f"`/dev/{drive.name}n1`", drive.model) for drive in drives(one)]
+    yield from _table(("device", "PCI address", "also known as", "state"), rows)
+
+
+def _software(one: Node) -> Iterator[str]:
+    common = one.base
+    mounts = [f"`{mount.mount}` ({mount.kind} on `{mount.source}`)" for mount in common.mounts if mount.profile
+              or mount.kind in ("ext4", "xfs")]
+    programs = sorted({name.partition(" ")[0] for name in commands(one)} | {"dmesg", "journalctl", "squeue"})
+    yield f"Mounts: {', '.join(mounts)}."
+    yield f"Services, active: {', '.join(f'`{service.unit}`' for service in services(common))}."
+    yield f"Modules: {', '.join(f'`{name}`' for name, _, _ in modules(common))}."
+    yield f"Programs: {', '.join(f'`{name}`' for name in programs)}."

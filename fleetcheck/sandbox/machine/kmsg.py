@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from fleetcheck.sandbox.machine.base import Hca
 from fleetcheck.sandbox.machine.node import Node
 from fleetcheck.sandbox.machine.rdma import firmware, netdev
 from fleetcheck.sandbox.machine.storage import drives
+
+Line = tuple[float, str]
+"""Seconds since boot, and the text."""
 
 
 def lines(node: Node) -> list[str]:
@@ -14,7 +18,7 @@ def lines(node: Node) -> list[str]:
     return [f"[{seconds:12.6f}] {text}" for seconds, text in sorted(timed, key=lambda one: one[0])]
 
 
-def _boot(node: Node) -> list[tuple[float, str]]:
+def _boot(node: Node) -> list[Line]:
     base = node.base
     texts = [
         f"Linux version {base.versions.kernel} (buildd@builder-06) #79-Ubuntu SMP PREEMPT_DYNAMIC",
@@ -24,51 +28,48 @@ def _boot(node: Node) -> list[tuple[float, str]]:
         f"smp: Brought up {base.cpus.processor_nodes} nodes, {base.cpus.threads} CPUs",
         "iommu: Default domain type: Passthrough (set via kernel command line)",
     ]
-    return [(number * 0.4, text) for number, text in enumerate(texts)] + [
-        (11.204111, "systemd[1]: Detected architecture " + ("x86-64." if base.cpu_isa == "x86_64" else "arm64.")),
-        (11.310224, f"systemd[1]: Hostname set to <{node.name}>."), (12.871003,
-                                                                     "systemd[1]: Started systemd-journald.service - "
-                                                                     "Journal Service."),
+    isa = "x86-64" if base.cpu_isa == "x86_64" else "arm64"
+    return [
+        *((number * 0.4, text) for number, text in enumerate(texts)),
+        (11.204111, f"systemd[1]: Detected architecture {isa}."), (11.310224, f"systemd[1]: Hostname set to <{node.name}>."),
+        (12.871003, "systemd[1]: Started systemd-journald.service - Journal Service."),
     ]
 
 
-def _devices(node: Node) -> list[tuple[float, str]]:
-    timed = [(3.9 + number / 100, f"nvme {drive.name}: pci function {drive.place.address}") for number,
-             drive in enumerate(drives(node))]
-    for number, hca in enumerate(node.base.hcas):
-        version = firmware(hca)[2]
-        timed.append((5.1 + number / 10, f"mlx5_core {hca.place.address}: firmware version: {version}"))
-        if hca.compute and hca.link_layer != "InfiniBand":
-            timed.append((21.1 + number / 10, f"mlx5_core {hca.place.address} {netdev(hca)}: Link up"))
-        elif hca.compute:
-            timed.append((21.1 + number / 10, f"IPv6: ADDRCONF(NETDEV_CHANGE): {netdev(hca)}: link becomes ready"))
-    for name in node.base.interfaces:
-        timed.append((18.220114,
-                      f"ice {node.base.server.ethernet.address} {name}: NIC Link is up "
-                      f"{node.base.interface_mbits_per_second // 1000} Gbps Full Duplex, "
-                      "Requested FEC: RS-FEC, Negotiated FEC: RS-FEC, Autoneg Advertised: Off, Autoneg "
-                      "Negotiated: False, Flow Control: None"))
-    return timed
+def _devices(node: Node) -> list[Line]:
+    place, gigabits = node.base.server.ethernet.address, node.base.interface_mbits_per_second // 1000
+    timed = [(3.9 + number / 100, f"nvme {drive.name}: pci function {drive.place.address}")
+             for number, drive in enumerate(drives(node))]
+    timed += [line for number, hca in enumerate(node.base.hcas) for line in _hca(number / 10, hca)]
+    return timed + [(18.220114, f"ice {place} {name}: NIC Link is up {gigabits} Gbps Full Duplex, Requested FEC: RS-FEC, "
+                                "Negotiated FEC: RS-FEC, Autoneg Advertised: Off, Autoneg Negotiated: False, "
+                                "Flow Control: None") for name in node.base.interfaces]
 
 
-def _gpus(node: Node) -> list[tuple[float, str]]:
+def _hca(later: float, hca: Hca) -> list[Line]:
+    found = (5.1 + later, f"mlx5_core {hca.place.address}: firmware version: {firmware(hca)[2]}")
+    if not hca.compute:
+        return [found]
+    up = (f"IPv6: ADDRCONF(NETDEV_CHANGE): {netdev(hca)}: link becomes ready" if hca.link_layer == "InfiniBand"
+          else f"mlx5_core {hca.place.address} {netdev(hca)}: Link up")
+    return [found, (21.1 + later, up)]
+
+
+def _gpus(node: Node) -> list[Line]:
     if node.base.gpus is None:
         return []
-    isa, driver = node.base.cpu_isa, node.base.versions.driver
-    timed = [(13.4 + slot.index / 50, f"nvidia {slot.bus_id}: enabling device (0140 -> 0142)") for slot in node.slots]
-    return [*timed, (13.912204,
-                     f"NVRM: loading NVIDIA UNIX Open Kernel Module for {isa}  {driver}  Release Build  "
-                     "(dvs-builder@U22-I3-B03-1)"),
-            (14.201993,
-             f"nvidia-modeset: Loading NVIDIA UNIX Open Kernel Mode Setting Driver for {isa}  {driver}  Release Build"),
-            (14.330021, "[drm] [nvidia-drm] [GPU ID 0x00001b00] Loading driver"),
-            (14.612201, "nvidia-uvm: Loaded the UVM driver, major device number 509.")]
+    release = f"{node.base.cpu_isa}  {node.base.versions.driver}  Release Build"
+    return [
+        *((13.4 + slot.index / 50, f"nvidia {slot.bus_id}: enabling device (0140 -> 0142)") for slot in node.slots),
+        (13.912204, f"NVRM: loading NVIDIA UNIX Open Kernel Module for {release}  (dvs-builder@U22-I3-B03-1)"),
+        (14.201993, f"nvidia-modeset: Loading NVIDIA UNIX Open Kernel Mode Setting Driver for {release}"),
+        (14.612201, "nvidia-uvm: Loaded the UVM driver, major device number 509."),
+    ]
 
 
-def _filesystems(node: Node) -> list[tuple[float, str]]:
+def _filesystems(node: Node) -> list[Line]:
     texts = {"ext4": "EXT4-fs ({0}): mounted filesystem with ordered data mode. Quota mode: none.",
-             "xfs": "XFS ({0}): Ending clean mount",
-             "vfat": "FAT-fs ({0}): Volume was properly unmounted."}
-    disks = [mount for mount in node.base.mounts if mount.kind in ("ext4", "xfs")]
-    return [(9.812004 + number * 6, texts[mount.kind].format(mount.source.rpartition("/")[2])) for number,
-            mount in enumerate(disks)]
+             "xfs": "XFS ({0}): Ending clean mount"}
+    disks = [mount for mount in node.base.mounts if mount.kind in texts]
+    return [(9.812004 + number, texts[mount.kind].format(mount.source.rpartition("/")[2]))
+            for number, mount in enumerate(disks)]

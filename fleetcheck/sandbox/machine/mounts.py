@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fleetcheck.profile import FilesystemProfile, Profile
-from fleetcheck.sandbox.machine.servers import Place, Server
+from fleetcheck.sandbox.machine.placement import Place
+from fleetcheck.sandbox.machine.servers import Server
 
 Source = tuple[str, str, int, int]
 """What is mounted, its options, its size in bytes and its inodes."""
@@ -27,7 +28,7 @@ class Mount:
 
 def data_drives(server: Server) -> tuple[Place, ...]:
     """The NVMe drives near the GPUs; the boot drives are apart."""
-    return tuple(group.nvme for group in server.groups if group.nvme)
+    return tuple(group.nvme for group in server.groups)
 
 
 def mounts(profile: Profile, server: Server) -> tuple[Mount, ...]:
@@ -84,8 +85,7 @@ def _system_mounts(profile: Profile) -> tuple[Mount, ...]:
         ("/dev/shm", "tmpfs", "tmpfs", "rw,nosuid,nodev,inode64"),
         ("/sys/fs/cgroup", "cgroup2", "cgroup2", "rw,nosuid,nodev,noexec,relatime,nsdelegate"),
         ("/sys/fs/pstore", "pstore", "pstore", "rw,nosuid,nodev,noexec,relatime"),
-        ("/boot/efi", "/dev/nvme0n1p1", "vfat", "rw,relatime,fmask=0077,dmask=0077"),
     ]
-    sizes = {"tmpfs": 64 << 30, "devtmpfs": 64 << 30, "vfat": 1 << 30}
+    sizes = {"tmpfs": 64 << 30, "devtmpfs": 64 << 30}
     return tuple(Mount(mount, source, kind, options, sizes.get(kind, 0), sizes.get(kind, 0) // 65536, 1, False)
                  for mount, source, kind, options in usual if mount not in named)

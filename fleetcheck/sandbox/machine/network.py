@@ -5,7 +5,7 @@ from __future__ import annotations
 from fleetcheck.sandbox.machine.entries import Files, growing, link, tree
 from fleetcheck.sandbox.machine.node import Node
 from fleetcheck.sandbox.machine.pci_function import device_folder
-from fleetcheck.sandbox.machine.servers import Place
+from fleetcheck.sandbox.machine.placement import Place
 
 NET = "/sys/class/net"
 ERRORS = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped", "rx_crc_errors", "rx_fifo_errors", "rx_frame_errors",

@@ -7,7 +7,7 @@ from fleetcheck.sandbox.machine.entries import Files, link, tree
 from fleetcheck.sandbox.machine.node import Node
 from fleetcheck.sandbox.machine.pci_config import config
 from fleetcheck.sandbox.machine.pci_function import Function, bridges, device_folder, functions, gpus
-from fleetcheck.sandbox.machine.servers import Place
+from fleetcheck.sandbox.machine.placement import Place
 
 SPEEDS = {1: "2.5 GT/s PCIe", 2: "5.0 GT/s PCIe", 3: "8.0 GT/s PCIe", 4: "16.0 GT/s PCIe", 5: "32.0 GT/s PCIe",
           6: "64.0 GT/s PCIe"}

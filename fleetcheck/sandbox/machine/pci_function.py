@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fleetcheck.sandbox.machine.base import Base, Hca
-from fleetcheck.sandbox.machine.servers import Place
+from fleetcheck.sandbox.machine.placement import Place
 
 NVIDIA, MELLANOX, INTEL, SAMSUNG, BROADCOM, AMD = 0x10DE, 0x15B3, 0x8086, 0x144D, 0x1000, 0x1022
 ACCELERATOR, NVSWITCH, INFINIBAND, ETHERNET, NVME, BRIDGE = 0x030200, 0x068000, 0x020700, 0x020000, 0x010802, 0x060400

@@ -45,7 +45,7 @@ def _x86_stanza(cpus: Cpus, cpu: int) -> str:
     core, socket = cpus.core_of(cpu), cpus.socket_of(cpu)
     per_socket = cpus.cores // cpus.sockets
     apic = socket * 256 + (core % per_socket) * cpus.smt + cpu // cpus.cores
-    mhz = chip.base_mhz if cpu % 7 else chip.highest_khz / 1000
+    mhz = (chip.base_khz if cpu % 7 else chip.highest_khz) / 1000
     return (
         f"processor\t: {cpu}\nvendor_id\t: {chip.vendor}\ncpu family\t: {chip.family}\nmodel\t\t: {chip.model}\n"
         f"model name\t: {chip.model_name}\n"
@@ -56,7 +56,7 @@ def _x86_stanza(cpus: Cpus, cpu: int) -> str:
         f"apicid\t\t: {apic}\ninitial apicid\t: {apic}\nfpu\t\t: yes\nfpu_exception\t: yes\ncpuid level\t: 32\n"
         "wp\t\t: yes\n"
         f"flags\t\t: {chip.flags}\nbugs\t\t: spectre_v1 spectre_v2 spec_store_bypass swapgs\n"
-        f"bogomips\t: {chip.base_mhz * 2:.2f}\n"
+        f"bogomips\t: {chip.base_khz / 500:.2f}\n"
         "clflush size\t: 64\ncache_alignment\t: 64\naddress sizes\t: 52 bits physical, 57 bits virtual\n"
         "power management:\n\n"
     )

@@ -46,7 +46,7 @@ def _thread(cpus: Cpus, cpu: int) -> Files:
         "topology/physical_package_id": cpus.socket_of(cpu), "topology/core_id": core % per_socket,
         "topology/thread_siblings_list": ranges(sorted(cpus.siblings(cpu))),
         "cpufreq/scaling_governor": cpus.governor, "cpufreq/cpuinfo_max_freq": chip.highest_khz,
-        "cpufreq/scaling_cur_freq": int(chip.base_mhz * 1000) if cpu % 7 else chip.highest_khz,
+        "cpufreq/scaling_cur_freq": chip.base_khz if cpu % 7 else chip.highest_khz,
     })
     if cpu:
         files[f"{CPU}/cpu{cpu}/online"] = "1\n"

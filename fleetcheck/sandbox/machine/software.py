@@ -32,7 +32,7 @@ def modules(base: Base) -> list[tuple[str, int, tuple[str, ...]]]:
         ("xfs", 2_494_464, ()),
         ("ipmi_devintf", 16_384, ()), ("ipmi_si", 86_016, ()), ("ipmi_msghandler", 147_456, ("ipmi_devintf",
                                                                                              "ipmi_si")),
-        ("i40e", 581_632, ()), ("efivarfs", 28_672, ()),
+        ("ice", 1_433_600, ()), ("efivarfs", 28_672, ()),
     ]
     return [*gpu, *rdma, *([(edac, 45_056, ())] if edac else []), *rest]
 

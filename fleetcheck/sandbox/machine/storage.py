@@ -10,7 +10,7 @@ from fleetcheck.sandbox.machine.mounts import Mount
 from fleetcheck.sandbox.machine.node import Node
 from fleetcheck.sandbox.machine.pci import numa_node
 from fleetcheck.sandbox.machine.pci_function import device_folder, drive_places
-from fleetcheck.sandbox.machine.servers import Place
+from fleetcheck.sandbox.machine.placement import Place
 
 BLOCK_BYTES = 4096
 

@@ -8,8 +8,8 @@ from fleetcheck.sandbox.machine.base import Hca
 from fleetcheck.sandbox.machine.commands.answers import Answers, fails, rows, says, spelled
 from fleetcheck.sandbox.machine.network import ERRORS
 from fleetcheck.sandbox.machine.node import Node
+from fleetcheck.sandbox.machine.placement import Place
 from fleetcheck.sandbox.machine.rdma import firmware, lid, netdev, rate
-from fleetcheck.sandbox.machine.servers import Place
 
 
 def commands(node: Node) -> Answers:
