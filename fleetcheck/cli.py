@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from fleetcheck import __version__, exitcode, rejudge, sandbox
-from fleetcheck.inventory import InventoryError, load
+from fleetcheck import __version__, checkbook, doctor, exitcode, explain, rejudge, sandbox
+from fleetcheck.inventory import InventoryError, load, select
 from fleetcheck.report import terminal
 from fleetcheck.run import Run, RunError, find
 
@@ -57,6 +58,38 @@ def simulate(inventory: SandboxFile) -> None:
         _until_interrupted()
 
 
+@app.command("explain")
+def explain_check(
+    check: Annotated[str, typer.Argument(metavar="[CHECK]", help="its name; without one, all are listed")] = "",
+    checks: Annotated[Path | None, typer.Option(metavar="DIR", help="the folder of checks, when not the shipped one")] = None,
+    write: Annotated[Path | None, typer.Option(metavar="FILE", help="write the page of all checks there")] = None,
+) -> None:
+    """Say what a check is for, what it reads with which privilege, by which limits, and what to do."""
+    root = checks or checkbook.shipped_checks()
+    if write:
+        write.write_text(explain.as_page(explain.explanations(root)), encoding="utf-8")
+    elif check:
+        typer.echo(explain.as_text(explain.explanation(check, root)))
+    else:
+        typer.echo("\n".join(f"{entry.name}: {entry.statement}" for entry in checkbook.read(root)))
+
+
+@app.command("doctor")
+def examine(
+    inventory: Annotated[Path, typer.Option(metavar="FILE", help="the fleet")],
+    nodes: Annotated[str, typer.Option(metavar="NODESET", help="only these nodes")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="for programs")] = False,
+) -> None:
+    """Show what can be read on each node, and the fix for what cannot; exit code 0 when everything can."""
+    loaded = load(inventory)
+    found = doctor.examine(loaded, select(loaded, nodes))
+    if as_json:
+        typer.echo(json.dumps(doctor.as_json(loaded.fleet, found), indent=1))
+    else:
+        doctor.show(found, sys.stdout)
+    raise Done(0 if found and all(each.ok for each in found) else 1)
+
+
 @app.command()
 def version() -> None:
     """Print the version."""
@@ -82,7 +115,7 @@ def main() -> None:
         raise
     except SystemExit as end:
         raise SystemExit(exitcode.USAGE if end.code == 2 else end.code) from None
-    except (InventoryError, RunError, sandbox.SandboxError) as mistake:
+    except (InventoryError, RunError, sandbox.SandboxError, explain.UnknownCheck) as mistake:
         sys.stderr.write(f"fleetcheck: {mistake}\n")
         raise SystemExit(exitcode.USAGE) from None
 
