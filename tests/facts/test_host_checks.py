@@ -125,6 +125,7 @@ FAULTS = [
     ("its own clock", printed("chronyc", hostmachine.TRACKING.replace("0A14FF0A (10.20.255.10)", "7F7F0101 ()")), "test_clock_follows_a_source", "its own clock"),
     ("systemd alone, not synchronised", lambda m: [m.without_program("chronyc"), m.program("timedatectl", "NTPSynchronized=no\n")], "test_clock_follows_a_source", "NTPSynchronized=no"),
     ("a clock half a second off", printed("chronyc", hostmachine.TRACKING.replace("0.000021000", "0.500000000")), "test_clock_offset_is_small", "-0.5"),
+    ("a clock of another year", printed("date", "1700000000.5\n"), "test_clock_agrees_with_the_controllers", "clock.skew_seconds -"),
     ("a panic in the boot before", lambda m: m.previous_boot("Kernel panic - not syncing: Fatal exception"), "test_boot_before_did_not_end_in_a_panic", "Kernel panic"),
     ("a crash dump", crash_dump, "test_boot_before_did_not_end_in_a_panic", "crash dump dmesg-efi_pstore-1"),
     ("an Xid 79 before the reboot", lambda m: m.previous_boot("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."), "test_boot_before_saw_no_fatal_event", "xid-79"),

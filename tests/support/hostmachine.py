@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,11 @@ class Machine:
     def answers(self, *names: str, mounts: tuple[str, ...] = ("/", "/shared")) -> dict[str, Any]:
         """What the named collectors (all of this side, if none is named) answer."""
         known = {entry[0]: entry[1] for entry in collectors.COLLECTORS}
-        host = Host(str(self.root))
-        return {name: json.loads(json.dumps(known[name](host, {"mounts": list(mounts)}))) for name in names or HOST_COLLECTORS}
+        host, began = Host(str(self.root)), time.time()
+        answers = {name: json.loads(json.dumps(known[name](host, {"mounts": list(mounts)}))) for name in names or HOST_COLLECTORS}
+        if "time" in answers:   # as the fleet adds it for a timed fact
+            answers["time"]["asked"] = {"started_seconds": began, "seconds": time.time() - began}
+        return answers
 
 
 def healthy_files() -> dict[str, str]:
