@@ -91,7 +91,7 @@ def known_keys(model: type[BaseModel], keys: Keys) -> list[str]:
             continue
         annotation = current.model_fields[key].annotation
         current, inside = _model_in(annotation) or current, _is_container(annotation)
-    return list(current.model_fields)
+    return [field.alias or name for name, field in current.model_fields.items()]
 
 
 def _arguments(annotation: Any) -> tuple[Any, ...]:

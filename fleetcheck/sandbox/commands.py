@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from fleetcheck.sandbox import kernel_log
@@ -23,16 +24,23 @@ JOURNAL_STAMPS = {
 def programs(base: Mapping[str, Answer], described: Mapping[str, Answer | None]) -> Programs:
     """Program → its entries. What is described wins over the base machine, whose words no description can know: a bare
     name replaces all the program's answers, one with words is asked before them, None takes answers away."""
-    overrides = {tuple(shlex.split(command_name(name))): answer for name, answer in described.items()}
+    overrides = {_words(name): answer for name, answer in described.items()}
     replaced = {words[0] for words in overrides if len(words) == 1}
     found: dict[str, list[tuple[tuple[str, ...], Answer]]] = {}
     for name, answer in base.items():
-        program, *words = shlex.split(command_name(name))
-        if program not in replaced and (program, *words) not in overrides:
-            found.setdefault(program, []).append((tuple(words), answer))
-    for (program, *words), answer in ((words, answer) for words, answer in overrides.items() if answer is not None):
-        found.setdefault(program, []).append((_weighty(tuple(words)), answer))
+        words = _words(name)
+        if words[0] not in replaced and words not in overrides:
+            found.setdefault(words[0], []).append((words[1:], answer))
+    for words, said in overrides.items():
+        if said is not None:
+            found.setdefault(words[0], []).append((_weighty(words[1:]), said))
     return found
+
+
+@cache
+def _words(name: str) -> tuple[str, ...]:
+    """The program and its words in one canonical order."""
+    return tuple(shlex.split(command_name(name)))
 
 
 def _weighty(words: tuple[str, ...]) -> tuple[str, ...]:

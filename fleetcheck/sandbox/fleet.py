@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import getpass
 import json
 import os
 import shutil
@@ -24,6 +23,9 @@ from fleetcheck.sandbox.simulated import simulated
 from fleetcheck.sandbox.store import Store
 
 ROOM_BYTES = 1 << 30
+"""What /dev/shm shall have free at least."""
+USER = "fleetcheck"
+"""Any name will do to log in; this one is used where the inventory has none."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def realise_all(planned: Sequence[Planned], directory: Path) -> list[Endpoint]:
     now, store = time.time(), Store(directory)
     endpoints = []
     for one in planned:
-        folder = directory / one.node.name
+        folder = directory / "nodes" / one.node.name
         if one.unreachable:
             endpoints.append(Endpoint(one.node.name, str(directory), {}, one.unreachable))
             continue
@@ -93,13 +95,15 @@ def realise_all(planned: Sequence[Planned], directory: Path) -> list[Endpoint]:
 
 
 def reachable(node: Node, server: Server) -> Node:
-    """The node with the address, port and keys under which its simulation answers."""
+    """The node with the address, port and keys under which its simulation answers; a neighbour may be its jump host."""
     address, port = server.addresses[node.name]
     settings = dataclasses.replace(
-        node.ssh, user=getpass.getuser(), port=port, jump=None, config_file=server.directory / SSH_CONFIG,
+        node.ssh, user=node.ssh.user or USER, port=port, config_file=server.directory / SSH_CONFIG,
         identity_file=server.directory / IDENTITY, known_hosts=server.directory / KNOWN_HOSTS,
+        jump=node.ssh.jump if node.ssh.jump in server.addresses else None,
     )
-    return dataclasses.replace(node, address=address, ssh=settings)
+    transport = "auto" if node.transport == "local" else node.transport
+    return dataclasses.replace(node, address=address, ssh=settings, transport=transport)
 
 
 def ssh_config(server: Server) -> str:
@@ -108,7 +112,7 @@ def ssh_config(server: Server) -> str:
         f"Host {name}\n    HostName {address}\n    Port {port}\n" for name, (address, port) in server.addresses.items()
     )
     return (
-        f"{hosts}Host *\n    User {getpass.getuser()}\n    IdentityFile {server.directory / IDENTITY}\n"
+        f"{hosts}Host *\n    User {USER}\n    IdentityFile {server.directory / IDENTITY}\n"
         f"    IdentitiesOnly yes\n    UserKnownHostsFile {server.directory / KNOWN_HOSTS}\n"
         "    StrictHostKeyChecking yes\n"
     )

@@ -47,11 +47,12 @@ def launch(directory: Path) -> Server:
 def _spawn(directory: Path) -> subprocess.Popen[bytes]:
     package_parent = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [package_parent, os.environ.get("PYTHONPATH", "")]))
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     with (directory / LOG).open("wb") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "fleetcheck.sandbox.server", str(directory)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-            start_new_session=True, cwd=directory, env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True, cwd=directory, env={**environment, "PYTHONPATH": path},
         )
 
 

@@ -97,8 +97,9 @@ def write_programs(folder: Path, node: Simulated, epoch: float) -> None:
     """Every simulated command with its table; an interpreter, a shell and a sudo too, unless described."""
     tables = folder / ".commands"
     tables.mkdir()
+    command = native.command()
     for program, entries in node.programs.items():
-        native.place(native.command(), folder / program)
+        native.place(command, folder / program)
         answers = [CommandEntry(words, **answer) for words, answer in entries]
         (tables / f"{program}.table").write_bytes(native.command_table(answers, epoch))
     for program, target in {"python3": _interpreter(), "sh": Path("/bin/sh")}.items():

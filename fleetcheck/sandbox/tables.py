@@ -112,7 +112,7 @@ def _names(path: str | Path) -> list[Path]:
     """The path as a program may come to it: its folder's links resolved, and its own target where it is a link."""
     given = Path(path)
     named = given.parent.resolve() / given.name
-    return sorted({named, given.resolve()})
+    return sorted({named, named.resolve()}) if named.is_symlink() else [named]
 
 
 def _file(entry: FileEntry, path: Path) -> bytes:

@@ -50,7 +50,17 @@ class Fleet:
         return self._paramiko(name, command, stdin, timeout)
 
     def argv(self, name, *command):
-        return ["ssh", "-F", str(self.sandbox.directory / "ssh_config"), "-o", "BatchMode=yes", "-o", "ConnectTimeout=2", name, *command]
+        return [
+            "ssh",
+            "-F",
+            str(self.sandbox.directory / "ssh_config"),
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            "ConnectTimeout=2",
+            name,
+            *command,
+        ]
 
     def _paramiko(self, name, command, stdin, timeout):
         with self.client(name) as client:
@@ -66,7 +76,15 @@ class Fleet:
         node = self.nodes[name]
         client = paramiko.SSHClient()
         client.load_host_keys(str(node.ssh.known_hosts))
-        client.connect(node.address, node.ssh.port, node.ssh.user, key_filename=str(node.ssh.identity_file), allow_agent=False, look_for_keys=False, timeout=5)
+        client.connect(
+            node.address,
+            node.ssh.port,
+            node.ssh.user,
+            key_filename=str(node.ssh.identity_file),
+            allow_agent=False,
+            look_for_keys=False,
+            timeout=5,
+        )
         return client
 
     def ask(self, name, code):

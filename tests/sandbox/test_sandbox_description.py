@@ -9,16 +9,36 @@ from fleetcheck.sandbox.plan import plan
 REFUSED = {
     "an unknown key": ("n1: {commads: {}}", "unknown key 'commads'", "did you mean 'commands'?"),
     "an unknown fault": ("n1: {faults: [gpu-losst]}", "unknown fault 'gpu-losst'", "did you mean 'gpu-lost'?"),
-    "an unknown call": ("n1: {nvml: [{call: nvmlDeviceGetNam, value: x}]}", "unknown NVML call 'nvmlDeviceGetNam'", "nvmlDeviceGetName"),
-    "an unknown absent call": ("n1: {nvml: [{call: nvmlDeviceGetNam, absent: true}]}", "unknown NVML call", "nvmlDeviceGetName"),
-    "an unknown argument": ("n1: {nvml: [{call: nvmlDeviceGetTemperature, args: {sensor: 0}, value: 1}]}", "'sensor'", "sensorType"),
+    "an unknown call": (
+        "n1: {nvml: [{call: nvmlDeviceGetNam, value: x}]}",
+        "unknown NVML call 'nvmlDeviceGetNam'",
+        "nvmlDeviceGetName",
+    ),
+    "an unknown absent call": (
+        "n1: {nvml: [{call: nvmlDeviceGetNam, absent: true}]}",
+        "unknown NVML call",
+        "nvmlDeviceGetName",
+    ),
+    "an unknown argument": (
+        "n1: {nvml: [{call: nvmlDeviceGetTemperature, args: {sensor: 0}, value: 1}]}",
+        "'sensor'",
+        "sensorType",
+    ),
     "an unknown output": ("n1: {nvml: [{call: nvmlDeviceGetEccMode, value: {now: 1}}]}", "'now'", "current"),
     "an unknown return": ("n1: {nvml: [{call: nvmlDeviceGetName, return: GPU_LOST}]}", "'GPU_LOST'", "GPU_IS_LOST"),
-    "two answers": ("n1: {nvml: [{call: nvmlDeviceGetName, value: x, hang: true}]}", "exactly one of value, return", "value and hang"),
+    "two answers": (
+        "n1: {nvml: [{call: nvmlDeviceGetName, value: x, hang: true}]}",
+        "exactly one of value, return",
+        "value and hang",
+    ),
     "no answer": ("n1: {nvml: [{call: nvmlDeviceGetName}]}", "exactly one of value, return", "none"),
     "a missing call": ("n1: {nvml: [{gpu: 1, value: 3}]}", "nvml.0", "function of nvml.h"),
     "a missing GPU of no number": ("n1: {nvml: [{missing: true}]}", "missing: true needs gpu", ""),
-    "a GPU below zero": ("n1: {nvml: [{call: nvmlDeviceGetName, gpu: -1, value: x}]}", "gpu", "greater than or equal to 0"),
+    "a GPU below zero": (
+        "n1: {nvml: [{call: nvmlDeviceGetName, gpu: -1, value: x}]}",
+        "gpu",
+        "greater than or equal to 0",
+    ),
     "a relative path": ("n1: {files: {proc/uptime: x}}", "absolute path", "proc/uptime"),
     "a path that climbs": ("n1: {files: {/proc/../etc/x: x}}", "absolute path", "without '..'"),
     "a bad errno": ("n1: {files: {/proc/uptime: {errno: EBAD5}}}", "errno", "EBAD5"),
@@ -29,7 +49,7 @@ REFUSED = {
     "a growing number without a place": ("n1: {files: {/x: {text: x, n: {start: 5, per_second: 1}}}}", "{n}", "grows"),
     "a file that is a list": ("n1: {files: {/x: [1]}}", "expected text", "[1]"),
     "a command in a folder": ("n1: {commands: {/usr/bin/x: {}}}", "program's name", "/usr/bin/x"),
-    "a quote that never ends": ("n1: {commands: {'x \"y': {}}}", "No closing quotation", "x \"y"),
+    "a quote that never ends": ("n1: {commands: {'x \"y': {}}}", "No closing quotation", 'x "y'),
     "an exit status out of range": ("n1: {commands: {x: {exit: 256}}}", "exit", "255"),
     "a command key": ("n1: {commands: {x: {out: y}}}", "unknown key 'out'", "stdout"),
     "another way to be unreachable": ("n1: {unreachable: dead}", "unreachable", "'refused'"),
@@ -63,7 +83,9 @@ def test_a_node_without_an_entry_is_a_plain_machine(described):
 
 
 def test_faults_come_before_the_entrys_own_overrides(described):
-    one = plan(described("n1: {faults: [pcie-width-x8], nvml: [{call: nvmlDeviceGetCurrPcieLinkWidth, gpu: 3, value: 4}]}"))[0]
+    one = plan(
+        described("n1: {faults: [pcie-width-x8], nvml: [{call: nvmlDeviceGetCurrPcieLinkWidth, gpu: 3, value: 4}]}")
+    )[0]
     assert [8, 4] == [override.value for override in one.overrides.nvml]
 
 
@@ -71,11 +93,16 @@ def test_the_profile_of_the_sandbox_may_differ_from_the_nodes(described, tmp_pat
     path = described("n1: {}").path
     path.write_text(path.read_text().replace("sandbox:\n", "sandbox:\n  profile: a100-sxm4-80-8\n"))
     from fleetcheck import inventory
+
     loaded = inventory.load(path)
     assert {"a100-sxm4-80-8"} == {one.profile.name for one in plan(loaded)}
     assert {"h100-sxm5-8"} == {node.profile for node in loaded.nodes}
 
 
 def test_names_of_statvfs_of_several_entries_fill_each_other_in(described):
-    one = plan(described("n[1-2]: {statvfs: {/: {f_bavail: 1, f_bfree: 2}, /x: {hang: true}}}\nn1: {statvfs: {/: {f_bavail: 3}, /x: {f_files: 1}}}"))[0]
+    one = plan(
+        described(
+            "n[1-2]: {statvfs: {/: {f_bavail: 1, f_bfree: 2}, /x: {hang: true}}}\nn1: {statvfs: {/: {f_bavail: 3}, /x: {f_files: 1}}}"
+        )
+    )[0]
     assert {"/": {"f_bavail": 3, "f_bfree": 2}, "/x": {"f_files": 1}} == one.overrides.statvfs

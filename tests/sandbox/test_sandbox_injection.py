@@ -1,4 +1,4 @@
-"""Whatever a description injects is seen on the node: by Python over ssh, through pynvml, open, os.statvfs and programs."""
+"""What a description injects is seen on the node: by Python over ssh, through pynvml, open, os.statvfs and programs."""
 
 import json
 
@@ -7,7 +7,10 @@ DESCRIBED = """
 n01: {faults: [gpu-lost]}
 n02:
   nvml:
-    - {call: nvmlDeviceGetTotalEccErrors, gpu: 2, args: {errorType: 1, counterType: 0}, value: {start: 7, per_second: 100000}}
+    - call: nvmlDeviceGetTotalEccErrors
+      gpu: 2
+      args: {errorType: 1, counterType: 0}
+      value: {start: 7, per_second: 100000}
     - {call: nvmlDeviceGetFieldValues, gpu: 2, args: {field: 165, scope: 4}, value: 0}
     - {call: nvmlDeviceGetFieldValues, gpu: 2, args: {field: 164}, return: NOT_SUPPORTED}
     - {call: nvmlDeviceGetMarginTemperature, absent: true}
@@ -59,11 +62,14 @@ n14: {kmsg: [second], files: {/etc/who: second}, commands: {tool: {stdout: secon
 
 
 def test_a_lost_gpu_fails_every_call_and_leaves_its_neighbours_alone(fleet):
-    lost, held, fine, log = fleet.ask("n01", """
+    lost, held, fine, log = fleet.ask(
+        "n01",
+        """
         nvml.nvmlInit()
         at = nvml.nvmlDeviceGetHandleByIndex
         tell(failure(at, 3), failure(nvml.nvmlDeviceGetP2PStatus, at(2), at(4), 0), nvml.nvmlDeviceGetName(at(4)), read("/dev/kmsg"))
-    """)
+    """,
+    )
     assert "NVMLError_GpuIsLost" == lost
     assert 0 == held
     assert "NVIDIA H100 80GB HBM3" == fine
@@ -71,41 +77,52 @@ def test_a_lost_gpu_fails_every_call_and_leaves_its_neighbours_alone(fleet):
 
 
 def test_an_nvml_value_is_for_its_gpu_and_arguments_and_grows(fleet):
-    first, other, unnamed = fleet.ask("n02", """
+    first, other, unnamed = fleet.ask(
+        "n02",
+        """
         nvml.nvmlInit()
         handle, neighbour = map(nvml.nvmlDeviceGetHandleByIndex, (2, 1))
         first = nvml.nvmlDeviceGetTotalEccErrors(handle, 1, 0)
         while nvml.nvmlDeviceGetTotalEccErrors(handle, 1, 0) == first:
             continue
         tell(first, nvml.nvmlDeviceGetTotalEccErrors(neighbour, 1, 0), nvml.nvmlDeviceGetTotalEccErrors(handle, 1, 1))
-    """)
+    """,
+    )
     assert first >= 7
     assert [0, 0] == [other, unnamed]
 
 
 def test_a_field_has_its_own_value_or_return_per_scope(fleet):
-    told = fleet.ask("n02", """
+    told = fleet.ask(
+        "n02",
+        """
         nvml.nvmlInit()
         handle = nvml.nvmlDeviceGetHandleByIndex(2)
         fields = nvml.nvmlDeviceGetFieldValues(handle, [(165, 4), (165, 5), 164])
         tell([[field.nvmlReturn, field.value.uiVal] for field in fields])
-    """)
+    """,
+    )
     assert [[0, 0], [0, 1]] == told[:2]
     assert 3 == told[2][0]
 
 
 def test_nvml_calls_are_absent_fail_by_number_and_later_entries_win(fleet):
-    told = fleet.ask("n02", """
+    told = fleet.ask(
+        "n02",
+        """
         nvml.nvmlInit()
         at = nvml.nvmlDeviceGetHandleByIndex
         tell(failure(nvml.nvmlDeviceGetMarginTemperature, at(0)), failure(at, 6), nvml.nvmlDeviceGetName(at(0)), nvml.nvmlDeviceGetName(at(1)))
-    """)
+    """,
+    )
     assert ["NVMLError_FunctionNotFound", "NVMLError_Unknown", "first", "later entries win"] == told
 
 
 def test_an_nvml_call_hangs_until_it_is_killed(fleet):
     code = "nvml.nvmlInit(); nvml.nvmlDeviceGetTemperature(nvml.nvmlDeviceGetHandleByIndex(%d), 0)"
-    told = fleet.ask("n02", f"""
+    told = fleet.ask(
+        "n02",
+        f"""
         def ends(gpu):
             child = subprocess.Popen([sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv[1]); import pynvml as nvml; " + {code!r} % gpu, sys.path[0]])
             try:
@@ -114,19 +131,23 @@ def test_an_nvml_call_hangs_until_it_is_killed(fleet):
                 child.kill()
                 return False
         tell(ends(4), ends(5))
-    """)
+    """,
+    )
     assert [True, False] == told
 
 
 def test_a_missing_gpu_is_gone_from_nvml_pci_and_the_driver(fleet):
-    count, shifted, indices, pci, driver, device, links = fleet.ask("n03", """
+    count, shifted, indices, pci, driver, device, links = fleet.ask(
+        "n03",
+        """
         nvml.nvmlInit()
         handle = nvml.nvmlDeviceGetHandleByIndex(5)
         listed = os.listdir(ROOT + "/sys/bus/pci/devices")
         broken = [name for name in listed if not os.path.exists(ROOT + "/sys/bus/pci/devices/" + name)]
         tell(nvml.nvmlDeviceGetCount(), nvml.nvmlDeviceGetPciInfo(handle).busId, nvml.nvmlDeviceGetIndex(handle),
              "0000:c3:00.0" in listed, sorted(os.listdir(ROOT + "/proc/driver/nvidia/gpus")), os.path.exists(ROOT + "/dev/nvidia5"), broken)
-    """)
+    """,
+    )
     assert 7 == count
     assert "00000000:D1:00.0" == shifted
     assert 5 == indices
@@ -138,46 +159,65 @@ def test_a_missing_gpu_is_gone_from_nvml_pci_and_the_driver(fleet):
 
 
 def test_files_hold_text_numbers_links_and_errors(fleet):
-    told = fleet.ask("n04", """
+    told = fleet.ask(
+        "n04",
+        """
         tell(read("/proc/meminfo"), read("/etc/new/place"), read("/etc/linked"), read("/etc/above"), failure(read, "/proc/cpuinfo"),
              failure(read, "/proc/version"), failure(read, "/proc/loadavg"), read("/sys/class/net/eth0/mtu"))
-    """)
+    """,
+    )
     assert ["MemTotal: 5 kB\n", "41\n", "41\n", "41\n"] == told[:4]
-    assert ["FileNotFoundError No such file or directory", "OSError Invalid argument", "PermissionError Permission denied", "1280\n"] == told[4:]
+    assert [
+        "FileNotFoundError No such file or directory",
+        "OSError Invalid argument",
+        "PermissionError Permission denied",
+        "1280\n",
+    ] == told[4:]
 
 
 def test_numbers_in_a_file_grow_and_never_fall_below_zero(fleet):
-    first, later = fleet.ask("n04", """
+    first, later = fleet.ask(
+        "n04",
+        """
         first = later = read("/var/log/counter")
         while later == first:
             later = read("/var/log/counter")
         tell(first, later)
-    """)
+    """,
+    )
     assert first.startswith("TOTAL ") and first.endswith(" 0\n")
     assert int(later.split()[1]) > int(first.split()[1]) >= 100
 
 
 def test_an_override_through_a_link_is_seen_under_both_names(fleet):
-    by_class, by_device = fleet.ask("n04", """
+    by_class, by_device = fleet.ask(
+        "n04",
+        """
         device = os.path.realpath(ROOT + "/sys/class/net/eth0")
         tell(read("/sys/class/net/eth0/operstate"), open(device + "/operstate").read())
-    """)
+    """,
+    )
     assert ["down\n", "down\n"] == [by_class, by_device]
 
 
 def test_no_folder_leaves_neither_its_content_nor_links_into_it(fleet):
-    listed, dangling = fleet.ask("n04", """
+    listed, dangling = fleet.ask(
+        "n04",
+        """
         dangling = [folder + "/" + name for folder, folders, files in os.walk(ROOT + "/sys") for name in folders + files
                     if not os.path.exists(folder + "/" + name)]
         tell(sorted(os.listdir(ROOT + "/sys/class/infiniband")), dangling)
-    """)
+    """,
+    )
     assert "mlx5_3" not in listed
     assert "mlx5_4" in listed
     assert [] == dangling
 
 
 def test_statvfs_tells_the_values_given_over_those_of_the_base_machine(fleet):
-    full, files, blocks, stale, ends = fleet.ask("n05", """
+    full, files, blocks, stale, ends = fleet.ask(
+        "n05",
+        """
         root = os.statvfs(ROOT + "/")
         child = subprocess.Popen([sys.executable, "-c", "import os, sys; os.statvfs(sys.argv[1])", ROOT + "/stuck"])
         try:
@@ -186,26 +226,32 @@ def test_statvfs_tells_the_values_given_over_those_of_the_base_machine(fleet):
             child.kill()
             ends = False
         tell(root.f_bavail, root.f_files, root.f_blocks > 0, failure(os.statvfs, ROOT + "/gone"), ends)
-    """)
+    """,
+    )
     assert [0, 5, True] == [full, files, blocks]
     assert "OSError Stale file handle" == stale
     assert not ends
 
 
 def test_the_command_with_most_words_answers_and_a_bare_name_the_rest(fleet):
-    told = fleet.ssh("n06", "smartctl -x; smartctl /dev/nvme3 --all -j; echo $?; smartctl -a -j /dev/nvme3; grows; hostname; echo $?")
+    told = fleet.ssh(
+        "n06", "smartctl -x; smartctl /dev/nvme3 --all -j; echo $?; smartctl -a -j /dev/nvme3; grows; hostname; echo $?"
+    )
     assert ["the rest", "words", "4", "most words", "3 ok", "127"] == told.stdout.decode().split("\n")[:-1]
     assert b"and so on\n" in told.stderr
 
 
 def test_a_hanging_command_has_written_what_it_says(fleet):
-    told = fleet.ask("n06", """
+    told = fleet.ask(
+        "n06",
+        """
         child = subprocess.Popen(["stuck"], stdout=subprocess.PIPE)
         said = child.stdout.read(4)
         running = child.poll() is None
         child.kill()
         tell(said.decode(), running)
-    """)
+    """,
+    )
     assert ["half", True] == told
 
 
@@ -225,7 +271,10 @@ def test_kernel_lines_are_records_in_the_order_of_their_times(fleet):
 
 
 def test_dmesg_and_journalctl_tell_the_same_as_the_kernel_log(fleet):
-    told = fleet.ssh("n07", "dmesg; echo ===; journalctl -k -b -1 -o json --no-pager; echo ===; journalctl --list-boots; echo ===; journalctl -k -o json")
+    told = fleet.ssh(
+        "n07",
+        "dmesg; echo ===; journalctl -k -b -1 -o json --no-pager; echo ===; journalctl --list-boots; echo ===; journalctl -k -o json",
+    )
     dmesg, before, boots, now = told.stdout.decode().split("===\n")
     assert "[   12.500000] second since boot\n" in dmesg
     earlier = [json.loads(line) for line in before.splitlines()]
@@ -245,10 +294,13 @@ def test_a_boot_before_that_nobody_described_is_not_there(fleet):
 
 
 def test_a_busy_node_shows_its_slurm_step(fleet):
-    step, queue = fleet.ask("n08", """
+    step, queue = fleet.ask(
+        "n08",
+        """
         steps = [read("/proc/%s/cmdline" % pid) for pid in os.listdir(ROOT + "/proc") if pid.isdigit()]
         tell([line for line in steps if "slurmstepd" in line], subprocess.check_output(["squeue", "-h", "-o", "%i"]).decode())
-    """)
+    """,
+    )
     assert ["slurmstepd: [4711.batch]\0"] == step
     assert "4711\n" == queue
     assert b"" == fleet.ssh("n07", "squeue -h -o %i").stdout
@@ -265,7 +317,9 @@ def test_a_node_may_have_no_python_or_no_nvml(fleet):
 
 
 def test_entries_for_one_node_merge_in_order(fleet):
-    log, who, tool = fleet.ask("n14", 'tell(read("/dev/kmsg"), read("/etc/who"), subprocess.check_output(["tool"]).decode())')
+    log, who, tool = fleet.ask(
+        "n14", 'tell(read("/dev/kmsg"), read("/etc/who"), subprocess.check_output(["tool"]).decode())'
+    )
     assert ["second", "second"] == [who, tool]
     assert log.index(";both\n") < log.index(";second\n")
     assert "first" == fleet.ask("n13", 'tell(read("/etc/who"))')
@@ -273,7 +327,9 @@ def test_entries_for_one_node_merge_in_order(fleet):
 
 def test_a_command_finds_nothing_of_this_machine(fleet):
     environment = fleet.ask("n13", "tell(dict(os.environ))")
-    assert {"PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "LD_PRELOAD", "FLEETCHECK_SIM_TABLE", "FLEETCHECK_ROOT"} == set(environment) - {"PWD", "LC_CTYPE"}
+    assert {"PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "LD_PRELOAD", "FLEETCHECK_SIM_TABLE", "FLEETCHECK_ROOT"} == set(
+        environment
+    ) - {"PWD", "LC_CTYPE"}
     assert environment["PATH"].startswith(environment["FLEETCHECK_ROOT"])
     assert 127 == fleet.ssh("n13", "ls").returncode
 

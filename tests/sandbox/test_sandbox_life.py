@@ -47,7 +47,9 @@ def test_stop_leaves_no_process_and_no_file(started):
     fleet = started()
     command = "python3 -c 'import os, signal; os.setsid(); signal.pause()' </dev/null >/dev/null 2>&1 & echo $!"
     left_behind = int(fleet.ssh("n1", command).stdout)
-    session = subprocess.Popen(fleet.argv("n2", "python3 -c 'import signal; print(1, flush=True); signal.pause()'"), stdout=subprocess.PIPE)
+    session = subprocess.Popen(
+        fleet.argv("n2", "python3 -c 'import signal; print(1, flush=True); signal.pause()'"), stdout=subprocess.PIPE
+    )
     session.stdout.readline()
     fleet.sandbox.stop()
     assert not alive(fleet.sandbox.server.process.pid)
@@ -65,7 +67,9 @@ def test_stop_may_come_twice(started):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_is_left_when_the_parent_is_killed(described, number):
     path = described("n1: {busy: 5}").path
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     pid, directory = parent.stdout.readline().split()
     parent.send_signal(number)
     parent.wait()
@@ -85,7 +89,7 @@ def test_a_refused_description_leaves_nothing(described, monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(place))
     monkeypatch.setattr(tempfile, "tempdir", None)
     with pytest.raises(sandbox.SandboxError):
-        sandbox.start(described("n2: {kmsg: ['{gpu9.pci} is not there']}"))
+        sandbox.start(described("n1: {kmsg: ['{gpu9.pci} is not there']}"))
     assert [] == list(place.iterdir())
 
 

@@ -82,6 +82,7 @@ def test_a_detached_process_outlives_its_session(fleet):
 
 def test_many_sessions_run_at_once(fleet):
     with fleet.client("n3") as client, ThreadPoolExecutor(8) as pool:
+
         def one(number):
             stdin, out, _ = client.exec_command(f"read line; echo $line {number}")
             stdin.write("answer\n")
@@ -108,7 +109,9 @@ def test_a_node_is_a_jump_host_to_its_neighbours_only(fleet):
     neighbour = fleet.nodes["n2"]
     with fleet.client("n1") as client:
         transport = client.get_transport()
-        channel = transport.open_channel("direct-tcpip", (neighbour.address, neighbour.ssh.port), ("127.0.0.1", 0), timeout=5)
+        channel = transport.open_channel(
+            "direct-tcpip", (neighbour.address, neighbour.ssh.port), ("127.0.0.1", 0), timeout=5
+        )
         assert channel.recv(4) == b"SSH-"
         with socket.create_server(("127.0.0.1", 0)) as stranger, pytest.raises(paramiko.ChannelException):
             transport.open_channel("direct-tcpip", stranger.getsockname(), ("127.0.0.1", 0), timeout=5)

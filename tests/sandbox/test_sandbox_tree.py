@@ -11,7 +11,7 @@ BASE = {
     f"{DEVICE}/infiniband/mlx5_0/device": {"link": "../../../0000:18:00.0"},
     f"{DEVICE}/driver": {"link": "../../../bus/pci/drivers/mlx5_core"},
     "/sys/bus/pci/drivers/mlx5_core/version": "1\n",
-    "/sys/bus/pci/drivers/mlx5_core/0000:18:00.0": {"link": f"../../../../devices/pci0000:15/0000:18:00.0"},
+    "/sys/bus/pci/drivers/mlx5_core/0000:18:00.0": {"link": "../../../../devices/pci0000:15/0000:18:00.0"},
     "/sys/bus/pci/devices/0000:18:00.0": {"link": "../../../devices/pci0000:15/0000:18:00.0"},
     "/sys/class/infiniband/mlx5_0": {"link": "../../devices/pci0000:15/0000:18:00.0/infiniband/mlx5_0"},
     "/sys/class/infiniband/other": {"link": "/sys/loop"},
@@ -39,7 +39,12 @@ def test_a_device_removed_from_its_class_is_gone_everywhere(tree):
 
 def test_a_folder_goes_with_all_in_it_and_the_links_into_it(tree):
     tree.lay({DEVICE: None})
-    assert {"/sys/bus/pci/drivers/mlx5_core/version", "/sys/class/infiniband/other", "/sys/loop", "/proc/meminfo"} <= set(tree.files)
+    assert {
+        "/sys/bus/pci/drivers/mlx5_core/version",
+        "/sys/class/infiniband/other",
+        "/sys/loop",
+        "/proc/meminfo",
+    } <= set(tree.files)
     assert not [path for path, content in tree.files.items() if "18:00.0" in path or "18:00.0" in str(content)]
 
 
