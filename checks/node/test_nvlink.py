@@ -66,9 +66,9 @@ def test_nvlinks_are_up(gpus, driver, nvlinks):
 
 
 @pytest.mark.check(component="nvlink", severity="degraded", action="reset-gpu")
-def test_nvlinks_run_at_full_speed(gpus, link_speed):
+def test_nvlinks_run_at_full_speed(gpus, nvlinks, link_speed):
     """Every NVLink in use trained at full speed. Reset all GPUs of the node; if it stays, suspect board or switch."""
-    assert not gpus.offending(lambda gpu: gpu.nvlink.slowest_mbytes_per_second not in link_speed)
+    assert not gpus.offending(lambda gpu: gpu.nvlink.slowest_mbytes_per_second(nvlinks) not in link_speed)
 
 
 @pytest.mark.check(component="nvlink", severity="degraded", action="reset-gpu")
@@ -78,9 +78,9 @@ def test_nvlink_errors_do_not_grow(counting_gpus, error_rate):
 
 
 @pytest.mark.check(component="nvlink", severity="degraded", action="observe")
-def test_nvlink_symbol_error_rates_are_low(measuring_gpus, symbol_error_rate):
+def test_nvlink_symbol_error_rates_are_low(measuring_gpus, nvlinks, symbol_error_rate):
     """Every link's error rate is at the floor of its generation. Watch it; if it rises, suspect board or cable."""
-    assert not measuring_gpus.offending(lambda gpu: gpu.nvlink.symbol_ber_exponent not in symbol_error_rate)
+    assert not measuring_gpus.offending(lambda gpu: gpu.nvlink.symbol_ber_exponent(nvlinks) not in symbol_error_rate)
 
 
 @pytest.mark.check(component="fabric", severity="fatal", action="fix-config")

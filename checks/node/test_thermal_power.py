@@ -71,9 +71,10 @@ def test_gpu_memory_is_cool(memory_sensor_gpus, memory_temperature):
 
 
 @pytest.mark.check(component="thermal", severity="degraded", action="replace")
-def test_no_gpu_is_hotter_than_its_peers(gpus, peer_difference):
+def test_no_gpu_is_hotter_than_its_peers(gpus, gpu_profile, peer_difference):
     """No GPU is far above the node's median while it draws no more. Reseat its heat sink, or replace the board."""
-    assert not gpus.offending(lambda gpu: hotter_than_peers(gpus, gpu) not in peer_difference)
+    allowed = gpu_profile.temperature_celsius
+    assert not gpus.offending(lambda gpu: hotter_than_peers(gpus, gpu, allowed) not in peer_difference)
 
 
 @pytest.mark.check(component="thermal", severity="degraded", action="isolate")

@@ -48,6 +48,13 @@ class Driver(Section):
         return self.module_version == self.version
 
     @property
+    def mismatch(self) -> str:
+        """The two versions that differ, as far as they were told."""
+        if self.init_code == "LIB_RM_VERSION_MISMATCH":
+            return f"NVML returned LIB_RM_VERSION_MISMATCH: its library is not of the kernel module's version, {self.module_version!s}"
+        return f"the kernel module is {self.module_version!s}, NVML tells driver {self.version!s}"
+
+    @property
     def answers(self) -> Any:
         """False when NVML fails to start for a reason that is neither the driver's nor the library's absence."""
         code = self.init_code

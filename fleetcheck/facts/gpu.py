@@ -21,8 +21,8 @@ from fleetcheck.profile import Profile
 from fleetcheck.recording import Concern, Part
 from fleetcheck.view import Nested, Parts
 
-GONE = ("GPU_IS_LOST", "RESET_REQUIRED")
-"""Codes of a GPU that fails every call: found by the checks on lost GPUs, not measured by the others."""
+GONE = ("GPU_IS_LOST", "RESET_REQUIRED", "INSUFFICIENT_POWER")
+"""Codes that are a finding of their own: other checks say "not measured" to them."""
 
 
 class Gpu(Section):
@@ -155,15 +155,16 @@ def listed_address(answer: Mapping[str, Any], index: Any) -> str:
     return str(sorted(addresses)[index])
 
 
-def hotter_than_peers(gpus: Parts[Gpu], gpu: Gpu) -> Any:
-    """Degrees above the median of the node's GPUs; 0 for a GPU that draws more than they do: work makes heat."""
+def hotter_than_peers(gpus: Parts[Gpu], gpu: Gpu, allowed: Bound | None) -> Any:
+    """Degrees above the median of the node's GPUs; 0 for a GPU that draws more than they do, since work makes heat, and for
+    one that is too hot by itself, which is a finding already."""
     temperatures = [other.thermal.temperature_celsius for other in gpus.present]
     draws = [other.samples.highest_power_watts for other in gpus.present]
     for value in (*temperatures, *draws):
         if isinstance(value, Absent):
             return value
-    busy = gpu.samples.highest_power_watts > 1.25 * median(draws) + 25
-    above = 0 if busy else gpu.thermal.temperature_celsius - median(temperatures)
+    excused = gpu.samples.highest_power_watts > 1.25 * median(draws) + 25 or gpu.too_hot(allowed)
+    above = 0 if excused else gpu.thermal.temperature_celsius - median(temperatures)
     return gpu.thermal.derived("celsius_above_the_node_median", above)
 
 

@@ -17,7 +17,7 @@ class NvLink(Section):
     """The links of one GPU, as lists by link index."""
 
     def active(self, promised: Bound) -> Any:
-        """How many links are up; asleep is up, a power state.
+        """How many of the promised links are up; asleep is up, a power state. Links beyond the promised do not count.
 
         Absent when links that were not measured could still make up the promised number.
         """
@@ -29,20 +29,18 @@ class NvLink(Section):
         unknown = max(0, low - len(known))
         if unknown and up + unknown >= low:
             return Absent(f"{self.label}: {unknown} of {promised} not measured: {first_reason(states)}")
-        return self.derived("active_links", up)
+        return self.derived("active_links", min(up, int(promised.high or up)))
 
-    @property
-    def slowest_mbytes_per_second(self) -> Any:
+    def slowest_mbytes_per_second(self, promised: Bound) -> Any:
         """Speed of the slowest link that is up (asleep: if it tells one); Absent when one such link did not tell it."""
-        return self._lowest("mbytes_per_second", self.get("speed_mbytes_per_second", list))
+        return self._lowest("mbytes_per_second", self.get("speed_mbytes_per_second", list), promised)
 
-    @property
-    def symbol_ber_exponent(self) -> Any:
+    def symbol_ber_exponent(self, promised: Bound) -> Any:
         """The smallest exponent x of any link's error rate m·10^-x, symbol or effective; NVML packs m << 8 | x."""
-        symbol = self._lowest("symbol_ber_exponent", exponents(self.get("symbol_ber_packed", list)))
+        symbol = self._lowest("symbol_ber_exponent", exponents(self.get("symbol_ber_packed", list)), promised)
         if self.code_of("effective_ber_packed") in UNSUPPORTED:
             return symbol
-        effective = self._lowest("effective_ber_exponent", exponents(self.get("effective_ber_packed", list)))
+        effective = self._lowest("effective_ber_exponent", exponents(self.get("effective_ber_packed", list)), promised)
         if isinstance(symbol, Absent) or isinstance(effective, Absent):
             return symbol if isinstance(symbol, Absent) else effective
         return symbol if symbol <= effective else effective
@@ -66,14 +64,15 @@ class NvLink(Section):
         padded = [*fields, *[None] * (len(states) - len(fields))]
         return [merged(state, field) for state, field in zip(states, padded, strict=False)]
 
-    def _lowest(self, name: str, values: Any) -> Any:
+    def _lowest(self, name: str, values: Any, promised: Bound) -> Any:
         states = self._states()
         for listed in (states, values):
             if isinstance(listed, Absent):
                 return listed
         if len(states) != len(values) or not all(isinstance(state, int) for state in states):
             return Absent(f"{self.label}: NVLink {name} of {len(values)} in {len(states)} links: {first_reason(states)}")
-        links = [link for link, state in enumerate(states) if state == ACTIVE or (state == ASLEEP and values[link])]
+        last = int(promised.high or len(states))
+        links = [link for link, state in enumerate(states[:last]) if state == ACTIVE or (state == ASLEEP and values[link])]
         if not links:
             return Absent(f"{self.label}: no NVLink is up")
         asked = [values[link] for link in links]
