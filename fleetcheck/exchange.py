@@ -124,8 +124,8 @@ def _run(transport: Transport, node: Node, task: Task, attempt: Attempt) -> int 
     """The exit status. Raises TransportError, also when the attempt was ended before its reply was complete."""
     try:
         status = transport.run(node, task, attempt)
-    except TransportError:
-        if attempt.over:
+    except Exception:
+        if attempt.over:  # what it was using was closed under it
             raise replies.ended(attempt) from None
         raise
     if not attempt.intake.done and not attempt.remaining():

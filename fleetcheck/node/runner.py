@@ -6,7 +6,7 @@ import selectors
 import signal
 import sys
 import time
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
 from fleetcheck.node import collectors, process
 from fleetcheck.node.child import HEAD_BYTES, collect
@@ -17,7 +17,7 @@ PARALLEL = 8
 ANSWER_LIMIT = 4 << 20
 GRACE_SECONDS = 0.5
 
-Collect = Callable[[Host, Mapping[str, Any]], Mapping[str, Any]]
+Collect = Callable[..., Mapping[str, Any]]
 
 
 class Ended(Exception):
@@ -118,7 +118,7 @@ class Round:
         return self.answers
 
     def _wanted(self, names: List[str]) -> List[Collector]:
-        known = {entry[0]: Collector(*entry) for entry in collectors.COLLECTORS}
+        known = by_name(collectors.COLLECTORS)
         for name in names:
             if name not in known:
                 self.answers[name] = failed("this version of the node code has no collector %r" % name)
@@ -163,7 +163,7 @@ class Round:
 
     def _give_up(self, child: Child) -> None:
         ending = self._end(child, 0)
-        what = "no answer within %g s (%s)" % (round(child.seconds, 1), ending)
+        what = "no answer within %g s, %s" % (round(child.seconds, 1), "killed" if ending == "signal 9" else ending)
         self.answers[child.collector.name] = failed(what, time.monotonic() - child.started)
 
     def _end(self, child: Child, patience: float) -> str:
@@ -176,6 +176,17 @@ class Round:
             process.end_session(child.pid)
             status = process.reap(child.pid, GRACE_SECONDS)
         return process.ending(child.pid, status)
+
+
+def by_name(entries: Iterable[Tuple[str, Collect, float]]) -> Dict[str, Collector]:
+    """The collectors by name; ValueError for a name given twice, naming both owners."""
+    known = {}  # type: Dict[str, Collector]
+    for name, function, seconds in entries:
+        if name in known:
+            raise ValueError("collector %r is claimed by %s and by %s" % (
+                name, known[name].collect.__module__, function.__module__))
+        known[name] = Collector(name, function, seconds)
+    return known
 
 
 def _load_nvml_for(wanted: List[Collector]) -> None:

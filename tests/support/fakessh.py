@@ -61,6 +61,9 @@ class Sshd:
         config.write_text(CONFIG.format(port=self.port, folder=folder, host_key=host_key) + extra)
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(exist_ok=True)
+        self.start(config)
+
+    def start(self, config: Path) -> None:
         self.process = subprocess.Popen([str(SSHD), "-D", "-e", "-f", config], stderr=subprocess.DEVNULL)
         self._await()
 

@@ -15,7 +15,15 @@ from pathlib import Path
 from fleetcheck.payload import block, bootstrap, payload
 from fleetcheck.shell import command
 
+COMMAND = command(len(bootstrap()))
 COLLECTORS = "fleetcheck/node/collectors/__init__.py"
+
+
+def pythons() -> list[str]:
+    """Every python3 of this machine that may stand on a node: this one, the system's, and those of pyenv."""
+    others = Path.home().glob(".pyenv/versions/3.*/bin/python3")
+    found = [sys.executable, "/usr/bin/python3", *sorted(map(str, others))]
+    return [python for python in found if Path(python).exists()]
 
 
 def payload_with(collectors: str) -> bytes:
@@ -39,7 +47,7 @@ def standard_input(archive: bytes, question: bytes) -> bytes:
 
 def path_with(folder: Path, **programs: str) -> dict[str, str]:
     """An environment whose PATH holds only these programs (name → file to link to) and the shell's own tools."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, target in {"env": "/usr/bin/env", **programs}.items():
         (folder / name).symlink_to(target)
     return {"PATH": str(folder), "HOME": str(folder)}
@@ -52,11 +60,14 @@ def answer(archive: bytes, question: bytes, python: str = sys.executable, folder
     with tempfile.TemporaryFile() as stderr:
         node = subprocess.Popen([shell, "-c", command(len(bootstrap()))], env={**base, **environment}, stderr=stderr,
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        with node, contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(BrokenPipeError):
             node.stdin.write(standard_input(archive, question))
             node.stdin.flush()
-            stdout = node.stdout.read()
-            node.wait()
+        stdout = node.stdout.read()
+        node.wait()
+        with contextlib.suppress(BrokenPipeError):
+            node.stdin.close()
+        node.stdout.close()
         stderr.seek(0)
         return subprocess.CompletedProcess(node.args, node.returncode, stdout, stderr.read())
 

@@ -63,7 +63,7 @@ def ask(exchange):
 @pytest.fixture
 def ask_briefly(archive):
     """Ask one node that is going to hang."""
-    exchange = Exchange(limits=Limits(connect_seconds=1.0, login_seconds=1.0, grace_seconds=0.2), archive=archive)
+    exchange = Exchange(limits=Limits(connect_seconds=1.0, login_seconds=2.0, grace_seconds=0.2), archive=archive)
     yield lambda node, *collectors, **more: exchange.ask(node, a_request(*collectors, **more))
     exchange.close()
 

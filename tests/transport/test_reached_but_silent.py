@@ -6,7 +6,7 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from fakessh import keygen
+from fakessh import black_hole, free_port, keygen
 
 NONCE = r"""
 import json, sys
@@ -51,19 +51,27 @@ def impostor(sshd, tmp_path_factory):
 
 @pytest.fixture
 def failure(ask, ask_briefly, node, sshd):
-    """How asking this node fails; a healthy node asked at the same time must answer."""
+    """How asking this node fails."""
     def failure(key, brief=False, **settings):
-        with ThreadPoolExecutor(2) as pool:
-            asked = node(sshd, name="sick", ssh={"identity_file": key}, **settings)
-            sick = pool.submit(ask_briefly, asked, seconds=0.5) if brief else pool.submit(ask, asked)
-            well = pool.submit(ask, node(sshd, name="well"))
-            assert well.result().failure is None
-            found = sick.result().failure
+        asked = node(sshd, name="sick", ssh={"identity_file": key}, **settings)
+        found = (ask_briefly(asked, seconds=0.5) if brief else ask(asked)).failure
         assert found is not None and found.message.startswith("sick: facts-fast over ssh to")
         assert found.message.isprintable()
         return found
 
     return failure
+
+
+def test_other_nodes_do_not_notice(ask_briefly, node, sshd, impostor):
+    """Garbage, a hang, a refused port and a black hole, asked at the same time as healthy nodes."""
+    garbage, hang = impostor("\nfor _ in range(200): say(b'g' * (1 << 20))"), impostor("import time; time.sleep(60)")
+    with ThreadPoolExecutor(8) as pool, black_hole() as hole:
+        ports = [pool.submit(ask_briefly, node(sshd, ssh={"port": port})) for port in (free_port(), hole)]
+        logins = [pool.submit(ask_briefly, node(sshd, ssh={"identity_file": key}), seconds=0.5) for key in (garbage, hang)]
+        well = [pool.submit(ask_briefly, node(sshd), seconds=20) for _ in range(4)]
+        kinds = [sick.result().failure.kind for sick in ports + logins]
+        assert ["refused", "connect-timeout", "too-large", "deadline"] == kinds
+        assert [None] * 4 == [each.result().failure for each in well]
 
 
 def test_a_reply_cut_short(failure, impostor):
