@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -26,6 +26,9 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m pytest tests/benchmarks -q -s --benchmarks
+
+docs: $(STAMP)
+	$(BIN)/fleetcheck explain --write docs/checks.md
 
 clean:
 	rm -rf $(VENV) dist build reports/2* reports/latest

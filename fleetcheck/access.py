@@ -20,7 +20,7 @@ PACKAGES: Mapping[str, str] = {
     "ibstat": "infiniband-diags", "systemctl": "systemd", "sshd": "openssh-server", "dmidecode": "dmidecode",
     "nvidia-smi": "nvidia-utils", "ip": "iproute2", "ss": "iproute2", "lldpcli": "lldpd", "mdadm": "mdadm",
 }
-EITHER = (frozenset({"chronyc", "timedatectl"}), frozenset({"smartctl", "nvme"}))
+EITHER = (frozenset({"chronyc", "timedatectl"}),)
 """Programs of which one is enough."""
 
 _DENIED = re.compile(

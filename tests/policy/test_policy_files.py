@@ -1,4 +1,4 @@
-"""What an inventory or a profile says about checks: read whole at load, each mistake in one line, waivers by their day."""
+"""What an inventory or a profile says about checks: read whole at load, mistakes in one line, waivers by their day."""
 
 from __future__ import annotations
 

@@ -43,14 +43,14 @@ def fleet(tmp_path: Path):
     run.mkdir()
     (run / "plan.jsonl").touch()
     system = Answer(ok=True, data={"hostname": "n"})
-    lines = [json.dumps(as_line(Evidence("r", "facts", "facts-fast", name, "", 1.0, answers={"system": system}))) for name in ("n1", "n2")]
-    (run / "evidence.jsonl").write_text("\n".join(lines) + "\n")
+    told = [Evidence("r", "facts", "facts-fast", name, "", 1.0, answers={"system": system}) for name in ("n1", "n2")]
+    (run / "evidence.jsonl").write_text("".join(json.dumps(as_line(each)) + "\n" for each in told))
 
     def replay(policy: str, *words: str):
         text = "fleet: f\ndefaults: {profile: cpu-host}\nnodes: {'n[1-2]': }\n"
         (tmp_path / "x.yaml").write_text(text + textwrap.dedent(policy))
-        argv = [sys.executable, "-m", "pytest", "-p", "fleetcheck.plugin", "-p", "no:cacheprovider", *(words or ("checks",)),
-                "--inventory", "x.yaml", "--replay", "recorded"]
+        argv = [sys.executable, "-m", "pytest", "-p", "fleetcheck.plugin", "-p", "no:cacheprovider",
+                *(words or ("checks",)), "--inventory", "x.yaml", "--replay", "recorded"]
         done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
         return done, tmp_path / "reports" / "latest"
     return replay
@@ -81,7 +81,7 @@ def test_a_waiver_stands_beside_the_certificate_and_in_the_page(fleet):
 
 
 def test_what_is_wholly_waived_is_not_gathered_and_certifies_nothing(fleet):
-    done, run = fleet(WAIVED + "      test_fine: {waivers: [{nodes: n1, until: 9999-12-24, reason: r}]}\n")
+    _, run = fleet(WAIVED + "      test_fine: {waivers: [{nodes: n1, until: 9999-12-24, reason: r}]}\n")
     node = json.loads((run / "verdicts.json").read_text())["nodes"]["n1"]
     assert ("unknown", False, 3) == (node["verdict"], node["certified"], len(node["waived"]))
 
@@ -95,9 +95,11 @@ def test_an_expired_waiver_no_longer_counts_and_is_named(fleet):
 
 
 def test_severity_and_action_of_the_site_reach_result_and_verdict(fleet):
-    _, run = fleet("policy: {test_name_is_known: {severity: warn, action: observe, reason: names move}}\n", "checks", "-k", "name")
+    said = "{severity: warn, action: observe, reason: names move}"
+    _, run = fleet(f"policy: {{test_name_is_known: {said}}}\n", "checks", "-k", "name")
     node = json.loads((run / "verdicts.json").read_text())["nodes"]["n2"]
-    assert ("healthy", "warn", "observe") == (node["verdict"], node["findings"][0]["severity"], node["findings"][0]["action"])
+    finding, = node["findings"]
+    assert ("healthy", "warn", "observe") == (node["verdict"], finding["severity"], finding["action"])
 
 
 @pytest.mark.parametrize("words", [(), ("checks/node/test_some.py::test_fine[n1]",), ("checks", "-k", "fine")])
