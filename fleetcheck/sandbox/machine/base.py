@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fleetcheck.bound import Choice
-from fleetcheck.profile import Bundle, GpuProfile, HcaProfile, Profile
+from fleetcheck.profile import Bundle, GpuProfile, HcaProfile, LinkProfile, Profile
 from fleetcheck.sandbox.machine.chips import Chip
+from fleetcheck.sandbox.machine.cpus import Cpus, cpus
 from fleetcheck.sandbox.machine.entries import settle
 from fleetcheck.sandbox.machine.mounts import Mount, data_drives, mounts
 from fleetcheck.sandbox.machine.placement import Place
-from fleetcheck.sandbox.machine.processor import Processor
 from fleetcheck.sandbox.machine.servers import CPU_HOST, GB200_TRAY, GPU_SERVERS, Server
 
 ON = {"enabled": 1, "on": 1}
@@ -62,46 +62,6 @@ class Gpus:
 
 
 @dataclass(frozen=True)
-class Cpus:
-    """Processor counts, settled: thread n of a core is cpu ``core + n * cores``."""
-
-    processor: Processor
-    sockets: int
-    cores: int
-    threads: int
-    numa_nodes: int
-    governor: str
-
-    @property
-    def smt(self) -> int:
-        """Threads per core."""
-        return self.threads // self.cores
-
-    def core_of(self, cpu: int) -> int:
-        """The core, counted over the node, that a thread runs on."""
-        return cpu % self.cores
-
-    def socket_of(self, cpu: int) -> int:
-        """The socket of a thread."""
-        return self.core_of(cpu) * self.sockets // self.cores
-
-    def node_of(self, cpu: int) -> int:
-        """The NUMA node of a thread; nodes beyond the processors' hold GPU memory and no thread."""
-        return self.core_of(cpu) * self.processor_nodes // self.cores
-
-    @property
-    def processor_nodes(self) -> int:
-        """NUMA nodes that have threads."""
-        if self.processor.isa == "aarch64":
-            return min(self.sockets, self.numa_nodes)
-        return self.numa_nodes
-
-    def siblings(self, cpu: int) -> list[int]:
-        """The threads of the same core."""
-        return [self.core_of(cpu) + thread * self.cores for thread in range(self.smt)]
-
-
-@dataclass(frozen=True)
 class Hca:
     """One mlx5 device with one port."""
 
@@ -110,6 +70,16 @@ class Hca:
     link_layer: str
     gbits_per_second: int
     compute: bool                                      # False: the management port, down by design
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One Ethernet interface of the profile; a bond has no place on PCI."""
+
+    name: str
+    place: Place | None
+    mbits_per_second: int
+    mtu_bytes: int
 
 
 @dataclass(frozen=True)
@@ -123,9 +93,7 @@ class Base:
     cpus: Cpus
     memory_bytes: int
     hcas: tuple[Hca, ...]
-    interfaces: tuple[str, ...]
-    interface_mbits_per_second: int
-    interface_mtu: int
+    interfaces: tuple[Interface, ...]
     data_drives: tuple[Place, ...]
     mounts: tuple[Mount, ...]
 
@@ -144,14 +112,10 @@ def base(profile: Profile) -> Base:
 def _base(text: str) -> Base:
     profile = Profile.model_validate_json(text)
     server = _server(profile)
-    links = profile.links
     return Base(
         profile=profile, server=server, versions=_versions(profile, server), gpus=_gpus(profile.gpu, server),
-        cpus=_cpus(profile, server), memory_bytes=_memory_bytes(profile, server), hcas=_hcas(profile.hcas, server),
-        interfaces=links.names if links else ("eth0",),
-        interface_mbits_per_second=settle(links.speed_mbits_per_second if links else None, 25_000),
-        interface_mtu=settle(links.mtu_bytes if links else None, 1500), data_drives=data_drives(server),
-        mounts=mounts(profile, server),
+        cpus=cpus(profile, server), memory_bytes=_memory_bytes(profile, server), hcas=_hcas(profile.hcas, server),
+        interfaces=_interfaces(profile.links, server), data_drives=data_drives(server), mounts=mounts(profile, server),
     )
 
 
@@ -226,19 +190,6 @@ def _gpus(profile: GpuProfile | None, server: Server) -> Gpus | None:
     )
 
 
-def _cpus(profile: Profile, server: Server) -> Cpus:
-    cpu, processor = profile.cpu, server.processor
-    sockets = settle(cpu.sockets, 2)
-    cores = settle(cpu.cores, sockets * processor.cores)
-    threads = settle(cpu.threads, cores * (2 if processor.isa == "x86_64" else 1))
-    gpu_nodes = len(server.groups) if server.chip and server.chip.coherent else 0
-    return Cpus(
-        processor=processor, sockets=sockets, cores=cores, threads=threads,
-        numa_nodes=settle(cpu.numa_nodes, sockets + gpu_nodes),
-        governor=cpu.governor.allowed[0] if cpu.governor else "performance",
-    )
-
-
 def _hcas(profile: HcaProfile | None, server: Server) -> tuple[Hca, ...]:
     """The profile's ports, and one of a management NIC that the profile leaves out."""
     if profile is None:
@@ -249,7 +200,20 @@ def _hcas(profile: HcaProfile | None, server: Server) -> tuple[Hca, ...]:
     return (*compute, Hca(spare, server.management, "Ethernet", 100, False))
 
 
+def _interfaces(profile: LinkProfile | None, server: Server) -> tuple[Interface, ...]:
+    """The profile's interfaces, functions of one card; eth0 where the profile names none."""
+    speed = settle(profile.speed_mbits_per_second if profile else None, 25_000)
+    mtu = settle(profile.mtu_bytes if profile else None, 1500)
+    return tuple(Interface(name, None if name.startswith("bond") else _function(server.ethernet, number), speed, mtu)
+                 for number, name in enumerate(profile.names if profile else ("eth0",)))
+
+
+def _function(place: Place, number: int) -> Place:
+    """Another function of the same card."""
+    return Place(f"{place.address[:-1]}{number % 8}", place.bridges, place.socket)
+
+
 def _nics(server: Server) -> list[Place]:
     """Where HCAs sit: one near each GPU, then the second ports of the same cards."""
     first = [group.nic for group in server.groups] or [server.compute or server.management]
-    return [*first, *(Place(f"{place.address[:-1]}1", place.bridges, place.socket) for place in first)]
+    return [*first, *(_function(place, 1) for place in first)]

@@ -12,10 +12,9 @@ from fleetcheck.sandbox.machine.software import modules
 
 SSHD = {
     "port": "22", "permitrootlogin": "no", "passwordauthentication": "no", "kbdinteractiveauthentication": "no",
-    "pubkeyauthentication": "yes",
-    "permitemptypasswords": "no", "x11forwarding": "no", "usepam": "yes", "maxstartups": "10:30:100",
-    "maxauthtries": "6", "loglevel": "INFO",
-    "clientaliveinterval": "0", "allowtcpforwarding": "yes", "strictmodes": "yes",
+    "pubkeyauthentication": "yes", "permitemptypasswords": "no", "x11forwarding": "no", "usepam": "yes",
+    "maxstartups": "10:30:100", "maxauthtries": "6", "loglevel": "INFO", "clientaliveinterval": "0",
+    "allowtcpforwarding": "yes", "strictmodes": "yes",
 }
 """Effective settings of sshd; /etc/ssh/sshd_config and ``sshd -T`` both say so."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fleetcheck.profile import Profile
-from fleetcheck.sandbox.machine.base import Base, base
+from fleetcheck.sandbox.machine.base import Base, Hca, base
 from fleetcheck.sandbox.machine.commands import commands
 from fleetcheck.sandbox.machine.identity import Identity
 from fleetcheck.sandbox.machine.moment import moment
@@ -57,20 +57,22 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[st
 
 def _devices(one: Node) -> Iterator[str]:
     common = one.base
-    rows: list[tuple[str, str, str, str]] = []
-    for slot in one.slots:
-        rows.append((f"GPU {slot.index}", slot.bus_id, f"`/dev/nvidia{slot.minor}`", f"NVML `{slot.nvml_bus_id}`"))
     switches = [function.address for function in functions(common) if function.class_code == NVSWITCH]
-    rows += [(f"NVSwitch {number}", address, f"`/dev/nvidia-nvswitch{number}`", "") for number,
-             address in enumerate(switches)]
-    for hca in common.hcas:
-        state = f"{hca.link_layer}, {hca.gbits_per_second} Gb/s" if hca.compute else "management, DOWN and Disabled by design"
-        rows.append((f"`{hca.name}`", hca.place.address, f"`{netdev(hca)}`", state))
-    for number, name in enumerate(common.interfaces):
-        rows.append((f"`{name}`", f"{common.server.ethernet.address[:-1]}{number}", "",
-                     f"{common.interface_mbits_per_second} Mbit/s, MTU {common.interface_mtu}"))
-    rows += [(f"`{drive.name}`", drive.place.address, f"`/dev/{drive.name}n1`", drive.model) for drive in drives(one)]
-    yield from _table(("device", "PCI address", "also known as", "state"), rows)
+    yield from _table(("device", "PCI address", "also known as", "state"), [
+        *((f"GPU {slot.index}", slot.bus_id, f"`/dev/nvidia{slot.minor}`", f"NVML `{slot.nvml_bus_id}`")
+          for slot in one.slots),
+        *((f"NVSwitch {number}", address, f"`/dev/nvidia-nvswitch{number}`", "") for number, address in enumerate(switches)),
+        *((f"`{hca.name}`", hca.place.address, f"`{netdev(hca)}`", _state(hca)) for hca in common.hcas),
+        *((f"`{link.name}`", link.place.address if link.place else "", "",
+           f"{link.mbits_per_second} Mbit/s, MTU {link.mtu_bytes}") for link in common.interfaces),
+        *((f"`{drive.name}`", drive.place.address, f"`/dev/{drive.name}n1`", drive.model) for drive in drives(one)),
+    ])
+
+
+def _state(hca: Hca) -> str:
+    if not hca.compute:
+        return "management, DOWN and Disabled by design"
+    return f"{hca.link_layer}, {hca.gbits_per_second} Gb/s"
 
 
 def _software(one: Node) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fleetcheck.sandbox.machine.base import Hca
+from fleetcheck.sandbox.machine.base import Hca, Interface
 from fleetcheck.sandbox.machine.node import Node
+from fleetcheck.sandbox.machine.placement import Place
 from fleetcheck.sandbox.machine.rdma import firmware, netdev
 from fleetcheck.sandbox.machine.storage import drives
 
@@ -31,19 +32,23 @@ def _boot(node: Node) -> list[Line]:
     isa = "x86-64" if base.cpu_isa == "x86_64" else "arm64"
     return [
         *((number * 0.4, text) for number, text in enumerate(texts)),
-        (11.204111, f"systemd[1]: Detected architecture {isa}."), (11.310224, f"systemd[1]: Hostname set to <{node.name}>."),
+        (11.204111, f"systemd[1]: Detected architecture {isa}."),
+        (11.310224, f"systemd[1]: Hostname set to <{node.name}>."),
         (12.871003, "systemd[1]: Started systemd-journald.service - Journal Service."),
     ]
 
 
 def _devices(node: Node) -> list[Line]:
-    place, gigabits = node.base.server.ethernet.address, node.base.interface_mbits_per_second // 1000
     timed = [(3.9 + number / 100, f"nvme {drive.name}: pci function {drive.place.address}")
              for number, drive in enumerate(drives(node))]
     timed += [line for number, hca in enumerate(node.base.hcas) for line in _hca(number / 10, hca)]
-    return timed + [(18.220114, f"ice {place} {name}: NIC Link is up {gigabits} Gbps Full Duplex, Requested FEC: RS-FEC, "
-                                "Negotiated FEC: RS-FEC, Autoneg Advertised: Off, Autoneg Negotiated: False, "
-                                "Flow Control: None") for name in node.base.interfaces]
+    return timed + [(18.220114, _link_up(one, one.place)) for one in node.base.interfaces if one.place]
+
+
+def _link_up(one: Interface, place: Place) -> str:
+    return (f"ice {place.address} {one.name}: NIC Link is up {one.mbits_per_second // 1000} Gbps Full Duplex, "
+            "Requested FEC: RS-FEC, Negotiated FEC: RS-FEC, Autoneg Advertised: Off, Autoneg Negotiated: False, "
+            "Flow Control: None")
 
 
 def _hca(later: float, hca: Hca) -> list[Line]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fleetcheck.sandbox.machine import nvml_links
 from fleetcheck.sandbox.machine.base import Base, Gpus
 from fleetcheck.sandbox.machine.node import GpuSlot, Node
+from fleetcheck.sandbox.machine.nvml_limits import clocks, power, thermal
+from fleetcheck.sandbox.machine.nvml_rule import field, rule
 from fleetcheck.sandbox.machine.pci_function import idle_generation
 from fleetcheck.sandbox.nvml_rules import NvmlRule
 
 VENDOR = 0x10DE
-IDLE = 0x1
-SUPPORTED_REASONS = 0x1FF
 BRAND_NVIDIA = 14
 EVERY_EVENT = 0x1F
+MEMORY_CELSIUS, PCIE_REPLAYS, RECOVERY_ACTION = 82, 94, 230
+REMAPPED_ROWS = range(142, 146)
 BANKS = {7: 640, 9: 2560, 10: 3072}
 """Memory banks with spare rows, by architecture."""
 UNSUPPORTED = (
@@ -24,17 +24,11 @@ UNSUPPORTED = (
 """Boards cooled by the chassis have no fan; parts since Ampere remap rows and retire no page."""
 SINCE = {
     "nvmlDeviceGetCurrentClocksEventReasons": 535, "nvmlDeviceGetSupportedClocksEventReasons": 535,
-    "nvmlDeviceGetNumaNodeId": 545,
-    "nvmlDeviceGetGpuFabricInfo": 525, "nvmlDeviceGetGpuFabricInfoV": 550, "nvmlDeviceGetSramEccErrorStatus": 550,
-    "nvmlDeviceGetMarginTemperature": 570, "nvmlDeviceGetTemperatureV": 570, "nvmlDeviceGetRepairStatus": 575,
-    "nvmlDeviceGetUnrepairableMemoryFlag_v1": 590,
+    "nvmlDeviceGetNumaNodeId": 545, "nvmlDeviceGetGpuFabricInfo": 525, "nvmlDeviceGetGpuFabricInfoV": 550,
+    "nvmlDeviceGetSramEccErrorStatus": 550, "nvmlDeviceGetMarginTemperature": 570, "nvmlDeviceGetTemperatureV": 570,
+    "nvmlDeviceGetRepairStatus": 575, "nvmlDeviceGetUnrepairableMemoryFlag_v1": 590,
 }
 """The driver branch that first exports a call: before it, FUNCTION_NOT_FOUND."""
-
-
-def rule(call: str, value: Any = None, gpu: int | None = None, ret: str | None = None, **args: int | str) -> NvmlRule:
-    """A rule in the order that reads best here."""
-    return NvmlRule(call, gpu, args, value, ret)
 
 
 def shared(base: Base) -> list[NvmlRule]:
@@ -42,9 +36,8 @@ def shared(base: Base) -> list[NvmlRule]:
     gpus = base.gpus
     if gpus is None:
         return [rule("nvmlInitWithFlags", ret="DRIVER_NOT_LOADED")]
-    rules = [*_system(base), *_identity(base, gpus), *_modes(gpus), *_thermal(gpus), *_power(gpus), *_clocks(gpus),
-             *_memory_health(gpus),
-             *_topology(gpus), *nvml_links.shared(base, gpus), *_processes()]
+    rules = [*_system(base), *_identity(base, gpus), *_modes(gpus), *thermal(gpus), *power(gpus), *clocks(gpus),
+             *_memory_health(gpus), *_topology(gpus), *nvml_links.shared(base, gpus), *_processes()]
     return [*rules, *(rule(call, ret="NOT_SUPPORTED") for call in UNSUPPORTED), *too_new(base.versions.branch)]
 
 
@@ -68,8 +61,8 @@ def _identity(base: Base, gpus: Gpus) -> list[NvmlRule]:
         rule("nvmlDeviceGetArchitecture", chip.architecture),
         rule("nvmlDeviceGetBoardPartNumber", chip.part_number), rule("nvmlDeviceGetVbiosVersion", base.versions.vbios),
         rule("nvmlDeviceGetCudaComputeCapability", {"major": chip.compute[0], "minor": chip.compute[1]}),
-        rule("nvmlDeviceGetInforomImageVersion", chip.inforom), rule("nvmlDeviceGetInforomVersion",
-                                                                     ret="NOT_SUPPORTED"),
+        rule("nvmlDeviceGetInforomImageVersion", chip.inforom),
+        rule("nvmlDeviceGetInforomVersion", ret="NOT_SUPPORTED"),
         rule("nvmlDeviceGetInforomVersion", chip.inforom_oem, object=0),
         rule("nvmlDeviceGetInforomVersion", chip.inforom_ecc, object=1),
         rule("nvmlDeviceValidateInforom"), rule("nvmlDeviceGetGspFirmwareVersion", base.versions.gsp),
@@ -79,74 +72,31 @@ def _identity(base: Base, gpus: Gpus) -> list[NvmlRule]:
 
 
 def _modes(gpus: Gpus) -> list[NvmlRule]:
+    total, reserved, bar1 = gpus.memory_bytes, gpus.chip.reserved_bytes, gpus.chip.bar1_bytes
+    free = total - reserved
     return [
-        rule("nvmlDeviceGetPersistenceMode", int(gpus.persistence)), rule("nvmlDeviceGetComputeMode",
-                                                                          gpus.compute_mode),
+        rule("nvmlDeviceGetPersistenceMode", int(gpus.persistence)),
+        rule("nvmlDeviceGetComputeMode", gpus.compute_mode), rule("nvmlDeviceGetPerformanceState", 0),
         rule("nvmlDeviceGetMigMode", {"currentMode": int(gpus.mig), "pendingMode": int(gpus.mig)}),
-        rule("nvmlDeviceGetPerformanceState", 0),
         rule("nvmlDeviceGetUtilizationRates", {"gpu": 0, "memory": 0}),
-        rule("nvmlDeviceGetMemoryInfo", {"total": gpus.memory_bytes,
-                                         "free": gpus.memory_bytes - gpus.chip.reserved_bytes,
-                                         "used": gpus.chip.reserved_bytes}),
-        rule("nvmlDeviceGetMemoryInfo_v2", {"total": gpus.memory_bytes, "reserved": gpus.chip.reserved_bytes,
-                                            "free": gpus.memory_bytes - gpus.chip.reserved_bytes, "used": 0}),
-        rule("nvmlDeviceGetBAR1MemoryInfo", {"bar1Total": gpus.chip.bar1_bytes,
-                                             "bar1Free": gpus.chip.bar1_bytes - (1 << 20), "bar1Used": 1 << 20}),
-        field(230, 0),
+        rule("nvmlDeviceGetMemoryInfo", {"total": total, "free": free, "used": reserved}),
+        rule("nvmlDeviceGetMemoryInfo_v2", {"total": total, "reserved": reserved, "free": free, "used": 0}),
+        rule("nvmlDeviceGetBAR1MemoryInfo", {"bar1Total": bar1, "bar1Free": bar1 - (1 << 20), "bar1Used": 1 << 20}),
+        field(RECOVERY_ACTION, 0),
     ]
-
-
-def _thermal(gpus: Gpus) -> list[NvmlRule]:
-    chip, call = gpus.chip, "nvmlDeviceGetTemperatureThreshold"
-    limits = (chip.shutdown_celsius, chip.slowdown_celsius, chip.memory_max_celsius, chip.gpu_max_celsius)
-    rules = [rule(call, ret="NOT_SUPPORTED"), *(rule(call, celsius, thresholdType=kind) for kind,
-                                                celsius in enumerate(limits))]
-    if chip.slowdown_tlimit is None:
-        return [*rules, *(no_field(number) for number in range(193, 197)),
-                rule("nvmlDeviceGetMarginTemperature", ret="NOT_SUPPORTED")]
-    offsets = (chip.shutdown_tlimit, chip.slowdown_tlimit, 0, 0)
-    return [*rules, *(field(number, {"value": offset, "valueType": 5}) for number, offset in enumerate(offsets, 193))]
-
-
-def _power(gpus: Gpus) -> list[NvmlRule]:
-    limit = gpus.watts * 1000
-    calls = ("nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit",
-             "nvmlDeviceGetPowerManagementDefaultLimit")
-    return [
-        *(rule(call, limit) for call in calls),
-        rule("nvmlDeviceGetPowerManagementLimitConstraints", {"minLimit": min(gpus.chip.least_watts * 1000, limit),
-                                                              "maxLimit": limit}),
-        *(rule(f"nvmlDeviceGetCurrentClocks{name}Reasons", IDLE) for name in ("Event", "Throttle")),
-        *(rule(f"nvmlDeviceGetSupportedClocks{name}Reasons", SUPPORTED_REASONS) for name in ("Event", "Throttle")),
-        rule("nvmlDeviceGetViolationStatus", {"referenceTime": {"start": 10**12, "per_second": 10**6},
-                                              "violationTime": 0}),
-    ]
-
-
-def _clocks(gpus: Gpus) -> list[NvmlRule]:
-    chip = gpus.chip
-    rules = [rule("nvmlDeviceGetApplicationsClock", chip.default_graphics_clock),
-             rule("nvmlDeviceGetApplicationsClock", chip.clocks[2], clockType=2)]
-    for kind, (highest, now) in enumerate(zip(chip.clocks, chip.idle_clocks, strict=True)):
-        rules += [rule("nvmlDeviceGetMaxClockInfo", highest, type=kind), rule("nvmlDeviceGetClockInfo", now, type=kind),
-                  rule("nvmlDeviceGetClock", highest, clockType=kind),
-                  rule("nvmlDeviceGetClock", now, clockType=kind, clockId=0)]
-    steps = range(chip.clocks[0], chip.idle_clocks[0] - 1, -15)
-    return [*rules, rule("nvmlDeviceGetSupportedMemoryClocks", [chip.clocks[2]]),
-            rule("nvmlDeviceGetSupportedGraphicsClocks", list(steps))]
 
 
 def _memory_health(gpus: Gpus) -> list[NvmlRule]:
     banks = BANKS.get(gpus.chip.architecture, 2560)
     return [
         rule("nvmlDeviceGetEccMode", {"current": int(gpus.ecc), "pending": int(gpus.ecc)}),
-        rule("nvmlDeviceGetTotalEccErrors", 0),
-        rule("nvmlDeviceGetMemoryErrorCounter", 0), rule("nvmlDeviceGetSramEccErrorStatus", {"bThresholdExceeded": 0}),
+        rule("nvmlDeviceGetTotalEccErrors", 0), rule("nvmlDeviceGetMemoryErrorCounter", 0),
+        rule("nvmlDeviceGetSramEccErrorStatus", {"bThresholdExceeded": 0}),
         rule("nvmlDeviceGetRemappedRows", {"corrRows": 0, "uncRows": 0, "isPending": 0, "failureOccurred": 0}),
         rule("nvmlDeviceGetRowRemapperHistogram", {"max": banks, "high": 0, "partial": 0, "low": 0, "none": 0}),
         rule("nvmlDeviceGetRepairStatus", {"bChannelRepairPending": 0, "bTpcRepairPending": 0}),
         rule("nvmlDeviceGetUnrepairableMemoryFlag_v1", {"bUnrepairableMemory": 0}),
-        *(field(number, 0) for number in range(142, 146)),
+        *(field(number, 0) for number in REMAPPED_ROWS),
     ]
 
 
@@ -154,16 +104,16 @@ def _topology(gpus: Gpus) -> list[NvmlRule]:
     calls = {"nvmlDeviceGetMaxPcieLinkGeneration": gpus.generation,
              "nvmlDeviceGetGpuMaxPcieLinkGeneration": gpus.generation,
              "nvmlDeviceGetCurrPcieLinkGeneration": gpus.generation, "nvmlDeviceGetCurrPcieLinkWidth": gpus.width,
-             "nvmlDeviceGetMaxPcieLinkWidth": gpus.width,
-             "nvmlDeviceGetPcieReplayCounter": 0, "nvmlDeviceGetPcieThroughput": 450, "nvmlDeviceGetP2PStatus": 0}
-    return [*(rule(call, value) for call, value in calls.items()), field(94, 0), *_ancestors(gpus)]
+             "nvmlDeviceGetMaxPcieLinkWidth": gpus.width, "nvmlDeviceGetPcieReplayCounter": 0,
+             "nvmlDeviceGetPcieThroughput": 450, "nvmlDeviceGetP2PStatus": 0}
+    return [*(rule(call, value) for call, value in calls.items()), field(PCIE_REPLAYS, 0), *_ancestors(gpus)]
 
 
 def _ancestors(gpus: Gpus) -> list[NvmlRule]:
     """How near GPUs are: the same socket, else across it."""
     call, sockets = "nvmlDeviceGetTopologyCommonAncestor", [place.socket for place in gpus.places]
-    near = [(one, other) for one in range(gpus.count) for other in range(gpus.count) if one != other
-            and sockets[one] == sockets[other]]
+    near = [(one, other) for one in range(gpus.count) for other in range(gpus.count)
+            if one != other and sockets[one] == sockets[other]]
     return [rule(call, 50), *(rule(call, 40, one, device2=other) for one, other in near),
             *(rule(call, 0, one, device2=one) for one in range(gpus.count))]
 
@@ -173,22 +123,12 @@ def _processes() -> list[NvmlRule]:
             rule("nvmlDeviceGetSupportedEventTypes", EVERY_EVENT)]
 
 
-def field(number: int, value: Any, gpu: int | None = None, scope: int | None = None) -> NvmlRule:
-    """The value of one field, of one link where a scope is given."""
-    return NvmlRule("nvmlDeviceGetFieldValues", gpu, {"field": number} if scope is None else {"field": number,
-                                                                                              "scope": scope}, value)
-
-
-def no_field(number: int) -> NvmlRule:
-    """A field this part does not have."""
-    return NvmlRule("nvmlDeviceGetFieldValues", None, {"field": number}, None, "NOT_SUPPORTED")
-
-
 def own(node: Node) -> list[NvmlRule]:
     """What each GPU of this node answers on its own."""
     gpus = node.base.gpus
-    return [] if gpus is None else [one for slot in node.slots for one in _slot(node, gpus,
-                                                                                slot)] + nvml_links.own(node, gpus)
+    if gpus is None:
+        return []
+    return [*(one for slot in node.slots for one in _slot(node, gpus, slot)), *nvml_links.own(node, gpus)]
 
 
 def _slot(node: Node, gpus: Gpus, slot: GpuSlot) -> list[NvmlRule]:
@@ -197,8 +137,8 @@ def _slot(node: Node, gpus: Gpus, slot: GpuSlot) -> list[NvmlRule]:
     texts = {"nvmlDeviceGetUUID": slot.uuid, "nvmlDeviceGetSerial": slot.serial, "nvmlDeviceGetMinorNumber": slot.minor,
              "nvmlDeviceGetCurrPcieLinkGeneration": idle_generation(node.base, index)}
     ids = {"domain": domain, "bus": bus, "device": device, "pciDeviceId": chip.pci_device << 16 | VENDOR,
-           "pciSubSystemId": chip.pci_subsystem << 16 | VENDOR,
-           "busId": slot.nvml_bus_id, "busIdLegacy": slot.bus_id.upper()}
+           "pciSubSystemId": chip.pci_subsystem << 16 | VENDOR, "busId": slot.nvml_bus_id,
+           "busIdLegacy": slot.bus_id.upper()}
     rules = [*(rule(call, value, index) for call, value in texts.items()), rule("nvmlDeviceGetPciInfo_v3", ids, index),
              *_idle(node, gpus, slot)]
     if chip.coherent and node.base.versions.branch >= SINCE["nvmlDeviceGetNumaNodeId"]:
@@ -227,7 +167,7 @@ def _idle(node: Node, gpus: Gpus, slot: GpuSlot) -> list[NvmlRule]:
     energy = {"start": node.moment.uptime * milliwatts, "per_second": milliwatts}
     rules = [
         rule("nvmlDeviceGetTemperature", celsius, index, sensorType=0),
-        rule("nvmlDeviceGetTemperatureV", {"temperature": celsius}, index), field(82, celsius + 6, index),
+        rule("nvmlDeviceGetTemperatureV", {"temperature": celsius}, index), field(MEMORY_CELSIUS, celsius + 6, index),
         rule("nvmlDeviceGetPowerUsage", milliwatts, index), rule("nvmlDeviceGetTotalEnergyConsumption", energy, index),
         *_corrected(node, index),
     ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fleetcheck.sandbox.machine.base import Base, Gpus
 from fleetcheck.sandbox.machine.node import Node
+from fleetcheck.sandbox.machine.nvml_rule import field, no_field, rule
 from fleetcheck.sandbox.nvml_rules import NvmlRule
 
 SWITCH = 2
@@ -15,40 +14,30 @@ EVERY_FIELD_FALSE = 2 | 2 << 2 | 2 << 4 | 2 << 6 | 1 << 8
 HEALTHY = 1
 CLIQUE = 32_766
 PER_LINK = ("nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkVersion", "nvmlDeviceGetNvLinkCapability",
-            "nvmlDeviceGetNvLinkErrorCounter",
-            "nvmlDeviceGetNvLinkRemotePciInfo_v2", "nvmlDeviceGetNvLinkRemoteDeviceType")
-SPEED_OF_ALL, SPEED, STATE, EFFECTIVE_ERRORS, SYMBOL_ERRORS = 90, 164, 165, 220, 222
-
-
-def _rule(call: str, value: Any = None, ret: str | None = None, **args: int | str) -> NvmlRule:
-    return NvmlRule(call, None, args, value, ret)
-
-
-def _field(number: int, value: Any, ret: str | None = None, **scope: int | str) -> NvmlRule:
-    return NvmlRule("nvmlDeviceGetFieldValues", None, {"field": number, **scope}, value, ret)
+            "nvmlDeviceGetNvLinkErrorCounter", "nvmlDeviceGetNvLinkRemotePciInfo_v2",
+            "nvmlDeviceGetNvLinkRemoteDeviceType")
+SPEED_OF_ALL = 90
+PER_LINK_FIELDS = SPEED, STATE, EFFECTIVE_ERRORS, SYMBOL_ERRORS = 164, 165, 220, 222
 
 
 def shared(base: Base, gpus: Gpus) -> list[NvmlRule]:
     """Links beyond the last one are not supported; every other is up, at full speed, without an error."""
-    beyond = [*(_rule(call, ret="NOT_SUPPORTED") for call in PER_LINK),
-              *(_field(number, None, "NOT_SUPPORTED") for number in (SPEED, STATE, EFFECTIVE_ERRORS, SYMBOL_ERRORS))]
-    speed = _field(SPEED_OF_ALL, gpus.link_mbytes_per_second) if gpus.links else _field(SPEED_OF_ALL, None,
-                                                                                        "NOT_SUPPORTED")
-    return [*beyond, speed, *(one for link in range(gpus.links) for one in _link(base, gpus, link)), *_fabric(gpus)]
+    beyond = [*(rule(call, ret="NOT_SUPPORTED") for call in PER_LINK), *map(no_field, (SPEED_OF_ALL, *PER_LINK_FIELDS))]
+    speed = [field(SPEED_OF_ALL, gpus.link_mbytes_per_second)] if gpus.links else []
+    return [*beyond, *speed, *(one for link in range(gpus.links) for one in _link(base, gpus, link)), *_fabric(gpus)]
 
 
 def _link(base: Base, gpus: Gpus, link: int) -> list[NvmlRule]:
-    rules = [
-        _rule("nvmlDeviceGetNvLinkState", 1, link=link), _rule("nvmlDeviceGetNvLinkVersion", gpus.chip.nvlink_version,
-                                                               link=link),
-        _rule("nvmlDeviceGetNvLinkCapability", 1, link=link), _rule("nvmlDeviceGetNvLinkErrorCounter", 0, link=link),
-        _rule("nvmlDeviceGetNvLinkRemoteDeviceType", SWITCH, link=link),
-        _rule("nvmlDeviceGetNvLinkRemotePciInfo_v2", _switch(base, link), link=link),
-        _field(SPEED, gpus.link_mbytes_per_second, scope=link), _field(STATE, 1, scope=link),
-    ]
-    rate = gpus.chip.bit_error_rate
-    return rules if rate is None else [*rules, *(_field(number, rate, scope=link) for number in (EFFECTIVE_ERRORS,
-                                                                                                 SYMBOL_ERRORS))]
+    answers = {
+        "nvmlDeviceGetNvLinkState": 1, "nvmlDeviceGetNvLinkVersion": gpus.chip.nvlink_version,
+        "nvmlDeviceGetNvLinkCapability": 1, "nvmlDeviceGetNvLinkErrorCounter": 0,
+        "nvmlDeviceGetNvLinkRemoteDeviceType": SWITCH, "nvmlDeviceGetNvLinkRemotePciInfo_v2": _switch(base, link),
+    }
+    fields = {SPEED: gpus.link_mbytes_per_second, STATE: 1}
+    if gpus.chip.bit_error_rate is not None:
+        fields |= {EFFECTIVE_ERRORS: gpus.chip.bit_error_rate, SYMBOL_ERRORS: gpus.chip.bit_error_rate}
+    return [*(rule(call, value, link=link) for call, value in answers.items()),
+            *(field(number, value, scope=link) for number, value in fields.items())]
 
 
 def _switch(base: Base, link: int) -> dict[str, int | str]:
@@ -66,9 +55,9 @@ def _fabric(gpus: Gpus) -> list[NvmlRule]:
     """Registered and completed from Hopper on, where the profile expects a fabric; before, NVML knows none."""
     calls = ("nvmlDeviceGetGpuFabricInfo", "nvmlDeviceGetGpuFabricInfoV")
     if not gpus.fabric or gpus.chip.architecture < 9:
-        return [_rule(call, ret="NOT_SUPPORTED") for call in calls]
+        return [rule(call, ret="NOT_SUPPORTED") for call in calls]
     info = {"state": COMPLETED, "status": 0, "cliqueId": 0}
-    return [_rule(calls[0], info), _rule(calls[1], {**info, "healthMask": EVERY_FIELD_FALSE, "healthSummary": HEALTHY})]
+    return [rule(calls[0], info), rule(calls[1], {**info, "healthMask": EVERY_FIELD_FALSE, "healthSummary": HEALTHY})]
 
 
 def own(node: Node, gpus: Gpus) -> list[NvmlRule]:
@@ -76,4 +65,4 @@ def own(node: Node, gpus: Gpus) -> list[NvmlRule]:
     if not gpus.chip.nvlink_domain or not gpus.fabric:
         return []
     info = {"clusterUuid": node.identity.fabric_uuid, "cliqueId": CLIQUE}
-    return [_rule("nvmlDeviceGetGpuFabricInfo", info), _rule("nvmlDeviceGetGpuFabricInfoV", info)]
+    return [rule("nvmlDeviceGetGpuFabricInfo", info), rule("nvmlDeviceGetGpuFabricInfoV", info)]

@@ -41,7 +41,7 @@ def device_folder(place: Place) -> str:
 
 def functions(base: Base) -> list[Function]:
     """Every function of the machine in the order of its address, without the bridges."""
-    found = [*gpus(base), *_switches(base), *map(_hca, base.hcas), *_drives(base), _ethernet(base)]
+    found = [*gpus(base), *_switches(base), *map(_hca, base.hcas), *_drives(base), *_ethernet(base)]
     return sorted(found, key=lambda one: one.address)
 
 
@@ -97,9 +97,9 @@ def _drives(base: Base) -> list[Function]:
     return [Function(place, title, NVME, ids, "nvme", 4, 4, 4) for place in drive_places(base)]
 
 
-def _ethernet(base: Base) -> Function:
-    title = "Intel Corporation Ethernet Controller E810-XXV for SFP"
-    return Function(base.server.ethernet, title, ETHERNET, (INTEL, 0x159B, INTEL, 0x0002), "ice", 4, 8, 4, 2)
+def _ethernet(base: Base) -> list[Function]:
+    title, ids = "Intel Corporation Ethernet Controller E810-XXV for SFP", (INTEL, 0x159B, INTEL, 0x0002)
+    return [Function(one.place, title, ETHERNET, ids, "ice", 4, 8, 4, 2) for one in base.interfaces if one.place]
 
 
 def bridges(base: Base) -> list[Function]:

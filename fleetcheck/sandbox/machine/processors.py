@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fleetcheck.sandbox.machine.base import Base, Cpus
+from fleetcheck.sandbox.machine.base import Base
+from fleetcheck.sandbox.machine.cpus import Cpus
 from fleetcheck.sandbox.machine.entries import Files, ranges, tree
 from fleetcheck.sandbox.machine.memory import node_meminfo
 
@@ -14,8 +15,7 @@ _VULNERABILITIES = {
     "meltdown": "Not affected", "l1tf": "Not affected", "mds": "Not affected", "itlb_multihit": "Not affected",
     "tsx_async_abort": "Not affected",
     "spectre_v1": "Mitigation: usercopy/swapgs barriers and __user pointer sanitization", "retbleed": "Not affected",
-    "srbds": "Not affected",
-    "spectre_v2": "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; RSB filling",
+    "srbds": "Not affected", "spectre_v2": "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; RSB filling",
     "gather_data_sampling": "Not affected",
     "spec_store_bypass": "Mitigation: Speculative Store Bypass disabled via prctl", "mmio_stale_data": "Not affected",
 }
@@ -26,8 +26,8 @@ def shared(base: Base) -> Files:
     cpus = base.cpus
     everything = f"0-{cpus.threads - 1}"
     files = tree(CPU, {"online": everything, "present": everything, "possible": everything, "offline": "",
-                       "isolated": "", "kernel_max": 8191,
-                       "smt/active": int(cpus.smt > 1), "smt/control": "on" if cpus.smt > 1 else "notsupported"})
+                       "isolated": "", "kernel_max": 8191, "smt/active": int(cpus.smt > 1),
+                       "smt/control": "on" if cpus.smt > 1 else "notsupported"})
     files |= tree(f"{CPU}/vulnerabilities", _VULNERABILITIES)
     if cpus.processor.driver == "intel_pstate":
         files |= tree(f"{CPU}/intel_pstate", {"status": "active", "no_turbo": 0, "max_perf_pct": 100,
@@ -44,8 +44,8 @@ def _thread(cpus: Cpus, cpu: int) -> Files:
     chip = cpus.processor
     files = tree(f"{CPU}/cpu{cpu}", {
         "topology/physical_package_id": cpus.socket_of(cpu), "topology/core_id": core % per_socket,
-        "topology/thread_siblings_list": ranges(sorted(cpus.siblings(cpu))),
-        "cpufreq/scaling_governor": cpus.governor, "cpufreq/cpuinfo_max_freq": chip.highest_khz,
+        "topology/thread_siblings_list": ranges(sorted(cpus.siblings(cpu))), "cpufreq/scaling_governor": cpus.governor,
+        "cpufreq/cpuinfo_max_freq": chip.highest_khz,
         "cpufreq/scaling_cur_freq": chip.base_khz if cpu % 7 else chip.highest_khz,
     })
     if cpu:
@@ -70,8 +70,8 @@ def _numa(base: Base) -> Files:
     cpus = base.cpus
     everything = range(cpus.numa_nodes)
     files = tree(NODE, {"online": ranges(everything), "possible": ranges(everything),
-                        "has_cpu": ranges(range(cpus.processor_nodes)),
-                        "has_memory": ranges(everything), "has_normal_memory": ranges(range(cpus.processor_nodes))})
+                        "has_cpu": ranges(range(cpus.processor_nodes)), "has_memory": ranges(everything),
+                        "has_normal_memory": ranges(range(cpus.processor_nodes))})
     for number in everything:
         files |= _numa_node(base, number)
     return files
@@ -100,15 +100,13 @@ def _memory_controllers(base: Base) -> Files:
     for controller in range(dimms // 2):
         folder = f"{EDAC}/mc{controller}"
         files |= tree(folder, {"ue_count": 0, "ce_count": 0, "ue_noinfo_count": 0, "ce_noinfo_count": 0,
-                               "seconds_since_reset": 0,
-                               "size_mb": 2 * base.server.dimm_gibibytes * 1024,
+                               "seconds_since_reset": 0, "size_mb": 2 * base.server.dimm_gibibytes * 1024,
                                "mc_name": _controller_name(base, controller)})
         for slot in range(2):
             files |= tree(f"{folder}/dimm{slot}", {
                 "dimm_ce_count": 0, "dimm_ue_count": 0, "dimm_label": dimm_label(base, 2 * controller + slot),
-                "dimm_location": f"channel {slot} slot 0",
-                "dimm_mem_type": kind, "dimm_edac_mode": "S4ECD4ED", "dimm_dev_type": "x4",
-                "size": base.server.dimm_gibibytes * 1024})
+                "dimm_location": f"channel {slot} slot 0", "dimm_mem_type": kind, "dimm_edac_mode": "S4ECD4ED",
+                "dimm_dev_type": "x4", "size": base.server.dimm_gibibytes * 1024})
     return files
 
 

@@ -89,6 +89,5 @@ def _gpu_services(base: Base) -> list[Service]:
     elif base.gpus.fabric or base.gpus.links:
         found.append(Service("nvidia-fabricmanager", 2017,
                              "/usr/bin/nv-fabricmanager -c /usr/share/nvidia/nvswitch/fabricmanager.cfg",
-                             "nv-fabricmanage",
-                             "NVIDIA fabric manager service", (6666,)))
+                             "nv-fabricmanage", "NVIDIA fabric manager service", (6666,)))
     return found

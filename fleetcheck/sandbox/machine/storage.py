@@ -34,9 +34,10 @@ def drives(node: Node) -> list[Drive]:
 
 
 def _drive(node: Node, number: int, place: Place, boot: bool) -> Drive:
-    model, size = ("SAMSUNG MZ1L21T9HCLS-00A07", 1_920_383_410_176) if boot else ("SAMSUNG MZQL23T8HCLS-00A07",
-                                                                                  3_840_755_982_336)
-    return Drive(f"nvme{number}", place, model, node.identity.part_serial("nvme", number, "S64GNE"), "GDC7302Q", size)
+    serial = node.identity.part_serial("nvme", number, "S64GNE")
+    if boot:
+        return Drive(f"nvme{number}", place, "SAMSUNG MZ1L21T9HCLS-00A07", serial, "GDC7302Q", 1_920_383_410_176)
+    return Drive(f"nvme{number}", place, "SAMSUNG MZQL23T8HCLS-00A07", serial, "GDC5602Q", 3_840_755_982_336)
 
 
 def own(node: Node) -> Files:
@@ -44,34 +45,35 @@ def own(node: Node) -> Files:
     files: Files = {}
     for drive in drives(node):
         files |= _files(node.base, drive)
-    sizes = {"md0": 1_919_708_823_552} | ({"md1": len(node.base.data_drives) * 3_840_623_509_504}
-                                          if node.base.data_drives else {})
-    for name, size in sizes.items():
-        folder = f"/sys/devices/virtual/block/{name}"
-        members = len(node.base.server.boot_drives) if name == "md0" else len(node.base.data_drives)
-        files |= tree(folder, {"size": size // 512, "ro": 0, "removable": 0, "queue/rotational": 0,
-                               "md/array_state": "clean", "md/degraded": 0,
-                               "md/level": "raid1" if name == "md0" else "raid0",
-                               "md/raid_disks": members}) | link(f"/sys/block/{name}", folder)
-    return files
+    files |= _array("md0", "raid1", len(node.base.server.boot_drives), 1_919_708_823_552)
+    data = len(node.base.data_drives)
+    return files | _array("md1", "raid0", data, data * 3_840_623_509_504) if data else files
+
+
+def _array(name: str, level: str, members: int, size_bytes: int) -> Files:
+    folder = f"/sys/devices/virtual/block/{name}"
+    return link(f"/sys/block/{name}", folder) | tree(folder, {
+        "size": size_bytes // 512, "ro": 0, "removable": 0, "queue/rotational": 0, "md/array_state": "clean",
+        "md/degraded": 0, "md/level": level, "md/raid_disks": members,
+    })
 
 
 def _files(base: Base, drive: Drive) -> Files:
     above = device_folder(drive.place)
-    folder = f"{above}/nvme/{drive.name}"
-    disk = f"{folder}/{drive.name}n1"
-    files = tree(folder, {"model": f"{drive.model:<40}", "serial": f"{drive.serial:<20}",
-                          "firmware_rev": f"{drive.firmware:<8}", "state": "live",
-                          "address": drive.place.address, "transport": "pcie", "cntrltype": "io", "queue_count": 129,
-                          "numa_node": numa_node(base, drive.place),
-                          "subsysnqn": f"nqn.1994-11.com.samsung:nvme:PM9A3:2.5-inch:{drive.serial}"})
-    files |= tree(disk, {"size": drive.size_bytes // 512, "ro": 0, "removable": 0, "queue/rotational": 0,
-                         "queue/logical_block_size": 512,
-                         "queue/scheduler": "[none] mq-deadline",
-                         "stat": "  812044 1204 61200114 90122 2204110 88120 190044120 402210 0 312044 492332 0 0 0 0 "
-                                 "0 0"})
-    return files | link(f"/sys/class/nvme/{drive.name}", folder) | link(f"/sys/block/{drive.name}n1",
-                                                                        disk) | link(f"{folder}/device", above)
+    folder, disk = f"{above}/nvme/{drive.name}", f"{above}/nvme/{drive.name}/{drive.name}n1"
+    files = tree(folder, {
+        "model": f"{drive.model:<40}", "serial": f"{drive.serial:<20}", "firmware_rev": f"{drive.firmware:<8}",
+        "state": "live", "address": drive.place.address, "transport": "pcie", "cntrltype": "io", "queue_count": 129,
+        "numa_node": numa_node(base, drive.place),
+        "subsysnqn": f"nqn.1994-11.com.samsung:nvme:PM9A3:2.5-inch:{drive.serial}",
+    })
+    files |= tree(disk, {
+        "size": drive.size_bytes // 512, "ro": 0, "removable": 0, "queue/rotational": 0,
+        "queue/logical_block_size": 512, "queue/scheduler": "[none] mq-deadline",
+        "stat": "  812044 1204 61200114 90122 2204110 88120 190044120 402210 0 312044 492332 0 0 0 0 0 0",
+    })
+    files |= link(f"/sys/class/nvme/{drive.name}", folder) | link(f"/sys/block/{drive.name}n1", disk)
+    return files | link(f"{folder}/device", above)
 
 
 def statvfs(base: Base) -> dict[str, dict[str, int]]:
@@ -84,9 +86,8 @@ def _statvfs(mount: Mount) -> dict[str, int]:
     free = blocks * (100 - mount.used_percent) // 100
     inodes_free = mount.inodes * (100 - mount.used_percent // 4) // 100
     return {"f_bsize": BLOCK_BYTES, "f_frsize": BLOCK_BYTES, "f_blocks": blocks, "f_bfree": free,
-            "f_bavail": free - blocks // 200 if blocks else 0,
-            "f_files": mount.inodes, "f_ffree": inodes_free, "f_favail": inodes_free,
-            "f_flag": int(mount.options.startswith("ro")), "f_namemax": 255}
+            "f_bavail": free - blocks // 200 if blocks else 0, "f_files": mount.inodes, "f_ffree": inodes_free,
+            "f_favail": inodes_free, "f_flag": int(mount.options.startswith("ro")), "f_namemax": 255}
 
 
 def mount_points(base: Base) -> Files:

@@ -28,9 +28,8 @@ def commands(node: Node) -> Answers:
         **spelled(("docker info --format {{json .}}", "docker info -f {{json .}}"), says(json.dumps(document) + "\n")),
         "docker version": says("Server: 28.3.3\n"),
         "ctr version": says("Client:\n  Version:  v1.7.27\nServer:\n  Version:  v1.7.27\n"),
-        "enroot version": says("3.5.0\n"), "enroot list": says(""),
-        "apptainer version": says("1.3.6\n"), "runc --version": says("runc version 1.2.5\n"),
-        "crictl info": says('{"status": {"conditions": []}}\n'),
+        "enroot version": says("3.5.0\n"), "enroot list": says(""), "apptainer version": says("1.3.6\n"),
+        "runc --version": says("runc version 1.2.5\n"), "crictl info": says('{"status": {"conditions": []}}\n'),
     }
     return answers | (_toolkit(node) if node.slots else {})
 

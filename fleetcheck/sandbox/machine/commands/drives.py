@@ -29,9 +29,8 @@ def commands(node: Node) -> Answers:
 
 def _listed(drive: Drive) -> dict[str, Any]:
     return {"NameSpace": 1, "DevicePath": f"/dev/{drive.name}n1", "Firmware": drive.firmware,
-            "ModelNumber": drive.model, "SerialNumber": drive.serial,
-            "UsedBytes": drive.size_bytes // 3, "MaximumLBA": drive.size_bytes // 512, "PhysicalSize": drive.size_bytes,
-            "SectorSize": 512}
+            "ModelNumber": drive.model, "SerialNumber": drive.serial, "UsedBytes": drive.size_bytes // 3,
+            "MaximumLBA": drive.size_bytes // 512, "PhysicalSize": drive.size_bytes, "SectorSize": 512}
 
 
 def log(node: Node, drive: Drive) -> dict[str, int]:
@@ -40,13 +39,11 @@ def log(node: Node, drive: Drive) -> dict[str, int]:
     hours = node.moment.uptime // 3600 + pick(3_000, 9_000, "hours", drive.name)
     return {
         "critical_warning": 0, "temperature": pick(31, 42, "drive-temperature", drive.name), "available_spare": 100,
-        "available_spare_threshold": 10,
-        "percentage_used": pick(0, 4, "wear", drive.name), "data_units_read": hours * 8_100,
-        "data_units_written": hours * 5_600,
-        "host_reads": hours * 310_000, "host_writes": hours * 220_000, "controller_busy_time": hours * 3,
-        "power_cycles": pick(12, 40, "cycles", drive.name),
-        "power_on_hours": hours, "unsafe_shutdowns": pick(2, 11, "unsafe", drive.name), "media_errors": 0,
-        "num_err_log_entries": 0,
+        "available_spare_threshold": 10, "percentage_used": pick(0, 4, "wear", drive.name),
+        "data_units_read": hours * 8_100, "data_units_written": hours * 5_600, "host_reads": hours * 310_000,
+        "host_writes": hours * 220_000, "controller_busy_time": hours * 3,
+        "power_cycles": pick(12, 40, "cycles", drive.name), "power_on_hours": hours,
+        "unsafe_shutdowns": pick(2, 11, "unsafe", drive.name), "media_errors": 0, "num_err_log_entries": 0,
         "warning_temp_time": 0, "critical_comp_time": 0,
     }
 
@@ -55,17 +52,16 @@ def _smart(node: Node, drive: Drive) -> Answers:
     told = log(node, drive)
     document = json.dumps({
         "json_format_version": [1, 0], "smartctl": {"version": [7, 4], "exit_status": 0},
-        "device": {"name": f"/dev/{drive.name}", "type": "nvme", "protocol": "NVMe"},
-        "model_name": drive.model, "serial_number": drive.serial, "firmware_version": drive.firmware,
-        "user_capacity": {"bytes": drive.size_bytes},
+        "device": {"name": f"/dev/{drive.name}", "type": "nvme", "protocol": "NVMe"}, "model_name": drive.model,
+        "serial_number": drive.serial, "firmware_version": drive.firmware, "user_capacity": {"bytes": drive.size_bytes},
         "smart_status": {"passed": True, "nvme": {"value": 0}}, "nvme_smart_health_information_log": told,
         "temperature": {"current": told["temperature"]}, "power_on_time": {"hours": told["power_on_hours"]},
         "power_cycle_count": told["power_cycles"],
     }, indent=2) + "\n"
     short = {"critical_warning": told["critical_warning"], "temperature": told["temperature"] + KELVIN,
-             "avail_spare": told["available_spare"],
-             "spare_thresh": told["available_spare_threshold"], "percent_used": told["percentage_used"],
-             **{key: told[key] for key in list(told)[5:]}, "temperature_sensor_1": told["temperature"] + KELVIN}
+             "avail_spare": told["available_spare"], "spare_thresh": told["available_spare_threshold"],
+             "percent_used": told["percentage_used"], **{key: told[key] for key in list(told)[5:]},
+             "temperature_sensor_1": told["temperature"] + KELVIN}
     kernel = json.dumps(short, indent=2) + "\n"
     answers: Answers = {}
     for device in (f"/dev/{drive.name}", f"/dev/{drive.name}n1"):

@@ -39,18 +39,15 @@ def _details(node: Node, gpus: Gpus, slot: GpuSlot) -> str:
     celsius, watts = temperature_celsius(node, gpus, slot.index), idle_milliwatts(node, gpus, slot.index) / 1000
     values = {
         "Product Name": gpus.name, "Persistence Mode": "Enabled" if gpus.persistence else "Disabled",
-        "Serial Number": slot.serial,
-        "GPU UUID": slot.uuid, "Minor Number": slot.minor, "VBIOS Version": node.base.versions.vbios,
-        "GSP Firmware Version": node.base.versions.gsp,
+        "Serial Number": slot.serial, "GPU UUID": slot.uuid, "Minor Number": slot.minor,
+        "VBIOS Version": node.base.versions.vbios, "GSP Firmware Version": node.base.versions.gsp,
         "Bus Id": slot.nvml_bus_id, "PCIe Generation Current": idle_generation(node.base, slot.index),
-        "Link Width Current": f"{gpus.width}x",
-        "Fan Speed": "N/A", "Performance State": "P0", "FB Memory Total": f"{gpus.memory_bytes >> 20} MiB",
-        "FB Memory Used": "0 MiB",
-        "Compute Mode": "Default", "ECC Mode Current": "Enabled" if gpus.ecc else "Disabled",
+        "Link Width Current": f"{gpus.width}x", "Fan Speed": "N/A", "Performance State": "P0",
+        "FB Memory Total": f"{gpus.memory_bytes >> 20} MiB", "FB Memory Used": "0 MiB", "Compute Mode": "Default",
+        "ECC Mode Current": "Enabled" if gpus.ecc else "Disabled",
         "Volatile DRAM Correctable": corrected_errors(node, slot.index), "Volatile DRAM Uncorrectable": 0,
         "Remapped Rows Pending": "No", "GPU Current Temp": f"{celsius} C", "Current Power Draw": f"{watts:.2f} W",
-        "Current Power Limit": f"{gpus.watts:.2f} W",
-        "Processes": "None",
+        "Current Power Limit": f"{gpus.watts:.2f} W", "Processes": "None",
     }
     return f"GPU {slot.nvml_bus_id}\n" + "".join(f"    {name:<38}: {value}\n" for name, value in values.items()) + "\n"
 

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from fleetcheck.sandbox.machine.base import Hca
 from fleetcheck.sandbox.machine.commands.answers import Answers, fails, rows, says, spelled
+from fleetcheck.sandbox.machine.entries import growing
 from fleetcheck.sandbox.machine.network import ERRORS
 from fleetcheck.sandbox.machine.node import Node
-from fleetcheck.sandbox.machine.placement import Place
 from fleetcheck.sandbox.machine.rdma import firmware, lid, netdev, rate
+
+
+@dataclass(frozen=True)
+class _Interface:
+    """One network interface, whether the profile's own or an HCA's."""
+
+    name: str
+    address: str
+    driver: str
+    firmware: str
+    up: bool
+    mbits_per_second: int
+    mtu_bytes: int
 
 
 def commands(node: Node) -> Answers:
     """Compute ports up and clean, the management port down."""
     answers = _rdma(node) if node.base.hcas else {}
-    for name, place, up, speed, driver in _interfaces(node):
-        answers |= _ethtool(name, place, up, speed, driver)
+    for one in _interfaces(node):
+        answers |= _ethtool(one)
     return answers | _ip(node)
 
 
-def _interfaces(node: Node) -> list[tuple[str, Place, bool, int, str]]:
-    base = node.base
-    own = [(name, base.server.ethernet, True, base.interface_mbits_per_second, "ice") for name in base.interfaces]
-    return own + [(netdev(hca), hca.place, hca.compute, hca.gbits_per_second * 1000, "mlx5_core") for hca in base.hcas]
+def _interfaces(node: Node) -> list[_Interface]:
+    own = [_Interface(one.name, one.place.address if one.place else "", "ice", "4.60 0x8001f8a6 1.3682.0", True,
+                      one.mbits_per_second, one.mtu_bytes) for one in node.base.interfaces]
+    return own + [_Interface(netdev(hca), hca.place.address, "mlx5_core", "{2} ({1})".format(*firmware(hca)), hca.compute,
+                             hca.gbits_per_second * 1000, 4092 if hca.link_layer == "InfiniBand" else 9000)
+                  for hca in node.base.hcas]
 
 
 def _rdma(node: Node) -> Answers:
@@ -112,43 +128,47 @@ def _module(node: Node, port: int) -> dict[str, object]:
             "Tx Power Current [dBm]": "1.8,1.7,1.9,1.6"}
 
 
-def _ethtool(name: str, place: Place, up: bool, mbits_per_second: int, driver: str) -> Answers:
-    settings = (f"Settings for {name}:\n\tSupported ports: [ FIBRE ]\n"
-                f"\tSpeed: {f'{mbits_per_second}Mb/s' if up else 'Unknown!'}\n"
-                f"\tDuplex: {'Full' if up else 'Unknown! (255)'}\n"
-                f"\tAuto-negotiation: on\n\tPort: FIBRE\n\tLink detected: {'yes' if up else 'no'}\n")
-    info = rows({"driver": driver, "version": "6.8.0", "firmware-version": "28.43.2566 (MT_0000000838)"
-                 if driver == "mlx5_core" else "4.60 0x8001f8a6 1.3682.0",
-                 "bus-info": place.address}, ": ")
-    module = ("\tIdentifier                                : 0x18 (QSFP-DD Double Density 8X Pluggable Transceiver)\n"
-              "\tVendor name                               : NVIDIA\n"
-              "\tModule temperature                        : 47.10 degrees C / 116.78 degrees F\n"
-              "\tModule temperature high alarm             : Off\n"
-              "\tLaser rx power high alarm                 : Off\n\tLaser rx power low alarm                  : Off\n")
-    return {f"ethtool {name}": says(settings), f"ethtool -i {name}": says(info),
-            f"ethtool -S {name}": says(_statistics(up)),
-            f"ethtool -m {name}": says(module) if up else fails("netlink error: Invalid argument\n")}
+def _ethtool(one: _Interface) -> Answers:
+    speed, duplex = (f"{one.mbits_per_second}Mb/s", "Full") if one.up else ("Unknown!", "Unknown! (255)")
+    settings = (f"Settings for {one.name}:\n\tSupported ports: [ FIBRE ]\n\tSpeed: {speed}\n\tDuplex: {duplex}\n"
+                f"\tAuto-negotiation: on\n\tPort: FIBRE\n\tLink detected: {'yes' if one.up else 'no'}\n")
+    driver = rows({"driver": one.driver, "version": "6.8.0", "firmware-version": one.firmware, "bus-info": one.address})
+    return {
+        f"ethtool {one.name}": says(settings), f"ethtool -i {one.name}": says(driver),
+        f"ethtool -S {one.name}": says(_statistics(one.up)),
+        f"ethtool -m {one.name}": says(_MODULE) if one.up else fails("netlink error: Invalid argument\n"),
+    }
+
+
+_MODULE = (
+    "\tIdentifier                                : 0x18 (QSFP-DD Double Density 8X Pluggable Transceiver)\n"
+    "\tVendor name                               : NVIDIA\n"
+    "\tModule temperature                        : 47.10 degrees C / 116.78 degrees F\n"
+    "\tModule temperature high alarm             : Off\n"
+    "\tLaser rx power high alarm                 : Off\n"
+    "\tLaser rx power low alarm                  : Off\n"
+)
+_PHYSICAL = ("rx_crc_errors_phy", "rx_symbol_err_phy", "rx_discards_phy", "tx_discards_phy", "link_down_events_phy",
+             "rx_pcs_symbol_err_phy", "rx_err_lane_0_phy")
 
 
 def _statistics(up: bool) -> dict[str, Any] | str:
     """Error counters at rest; corrected bits rise on a PAM4 link, which is what FEC is for."""
-    quiet = {f"{name}_phy": 0 for name in ("rx_crc_errors", "rx_symbol_err", "rx_discards", "tx_discards",
-                                           "link_down_events", "rx_pcs_symbol_err", "rx_err_lane_0")}
-    text = "NIC statistics:\n" + "".join(f"     {name}: {value}\n" for name,
-                                         value in {**dict.fromkeys(ERRORS, 0), "rx_out_of_buffer": 0, **quiet}.items())
-    return {"text": text + "     rx_corrected_bits_phy: {n}\n", "n": {"start": 17_750_739,
-                                                                      "per_second": 310}} if up else text
+    text = "NIC statistics:\n" + "".join(f"     {name}: 0\n" for name in (*ERRORS, "rx_out_of_buffer", *_PHYSICAL))
+    if not up:
+        return text
+    return growing(text + "     rx_corrected_bits_phy: {n}\n", 17_750_739, 310)
 
 
 def _ip(node: Node) -> Answers:
-    first, address = node.base.interfaces[0], node.identity.address
-    links = "".join(f"{number}: {name}: <BROADCAST,MULTICAST{',UP,LOWER_UP' if up else ''}> mtu "
-                    f"{node.base.interface_mtu} state {'UP' if up else 'DOWN'} mode DEFAULT\n"
-                    for number, (name, _, up, _, _) in enumerate(_interfaces(node), 2))
-    return {**spelled(("ip route", "ip r"),
-                      says(f"default via 10.20.0.1 dev {first} proto static metric 100\n"
-                           f"10.20.0.0/16 dev {first} proto kernel scope link src {address}\n")),
-            "ip link": says("1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 state UNKNOWN mode DEFAULT\n" + links),
-            **spelled(("ip addr", "ip address", "ip a"),
-                      says(f"2: {first}    inet {address}/16 brd 10.20.255.255 scope global {first}\n")),
-            "ip": says("")}
+    first, address = node.base.interfaces[0].name, node.identity.address
+    route = (f"default via 10.20.0.1 dev {first} proto static metric 100\n"
+             f"10.20.0.0/16 dev {first} proto kernel scope link src {address}\n")
+    links = "".join(
+        f"{number}: {one.name}: <BROADCAST,MULTICAST{',UP,LOWER_UP' if one.up else ''}> mtu {one.mtu_bytes} "
+        f"state {'UP' if one.up else 'DOWN'} mode DEFAULT\n" for number, one in enumerate(_interfaces(node), 2))
+    shown = f"2: {first}    inet {address}/16 brd 10.20.255.255 scope global {first}\n"
+    return {
+        **spelled(("ip route", "ip r"), says(route)), **spelled(("ip addr", "ip address", "ip a"), says(shown)),
+        "ip link": says("1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 state UNKNOWN mode DEFAULT\n" + links), "ip": says(""),
+    }

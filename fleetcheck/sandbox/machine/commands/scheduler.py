@@ -16,8 +16,7 @@ def commands(node: Node) -> Answers:
     return {
         "sinfo": says(long), **spelled(("sinfo -h", "sinfo --noheader"), says(f"{name} idle none\n")),
         "scontrol show node": says(_shown(node)), "scontrol ping": says("Slurmctld(primary) at head-01 is UP\n"),
-        "scontrol": says(""), "sacctmgr": says(""), "slurmd -V": says("slurm 24.05.4\n"),
-        "slurmd -C": says(registered),
+        "scontrol": says(""), "sacctmgr": says(""), "slurmd -V": says("slurm 24.05.4\n"), "slurmd -C": says(registered),
     }
 
 
@@ -28,9 +27,9 @@ def _shown(node: Node) -> str:
     tres = f",gres/gpu={len(node.slots)}" if node.slots else ""
     lines = [
         f"NodeName={name} Arch={node.base.cpu_isa} CoresPerSocket={cpus.cores // cpus.sockets} ",
-        f"   CPUAlloc=0 CPUEfctv={cpus.threads} CPUTot={cpus.threads} CPULoad=0.42",
-        "   AvailableFeatures=(null)", "   ActiveFeatures=(null)", f"   Gres={gpus}",
-        f"   NodeAddr={name} NodeHostName={name} Version=24.05.4", f"   OS=Linux {node.base.versions.kernel}",
+        f"   CPUAlloc=0 CPUEfctv={cpus.threads} CPUTot={cpus.threads} CPULoad=0.42", "   AvailableFeatures=(null)",
+        "   ActiveFeatures=(null)", f"   Gres={gpus}", f"   NodeAddr={name} NodeHostName={name} Version=24.05.4",
+        f"   OS=Linux {node.base.versions.kernel}",
         f"   RealMemory={megabytes} AllocMem=0 FreeMem={megabytes * 17 // 20} Sockets={cpus.sockets} Boards=1",
         f"   State=IDLE ThreadsPerCore={cpus.smt} TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A", "   Partitions=batch ",
         f"   BootTime={booted} SlurmdStartTime={booted}",

@@ -37,11 +37,9 @@ def _spellings(service: Service) -> list[str]:
 def _unit(node: Node, service: Service, unit: str, number: int) -> Answers:
     since = node.moment.since_boot(14 + number).strftime("%a %Y-%m-%d %H:%M:%S UTC")
     shown = rows({"Id": f"{service.unit}.service", "Description": service.description, "LoadState": "loaded",
-                  "ActiveState": "active",
-                  "SubState": "running", "UnitFileState": "enabled", "Result": "success", "NRestarts": 0,
-                  "MainPID": service.pid,
-                  "ExecMainStatus": 0, "ActiveEnterTimestamp": since, "LimitMEMLOCK": "infinity",
-                  "LimitNOFILE": 1_048_576}, "=")
+                  "ActiveState": "active", "SubState": "running", "UnitFileState": "enabled", "Result": "success",
+                  "NRestarts": 0, "MainPID": service.pid, "ExecMainStatus": 0, "ActiveEnterTimestamp": since,
+                  "LimitMEMLOCK": "infinity", "LimitNOFILE": 1_048_576}, "=")
     status = (f"● {service.unit}.service - {service.description}\n     Loaded: loaded "
               f"(/usr/lib/systemd/system/{service.unit}.service; enabled; preset: enabled)\n"
               f"     Active: active (running) since {since}; {node.moment.uptime // 86_400} days ago\n"

@@ -8,11 +8,9 @@ from fleetcheck.sandbox.machine.configuration import SSHD
 from fleetcheck.sandbox.machine.entries import ranges
 from fleetcheck.sandbox.machine.memory import kbytes
 from fleetcheck.sandbox.machine.node import Node
-from fleetcheck.sandbox.machine.proc import kernel_settings
+from fleetcheck.sandbox.machine.proc import BUILD, kernel_settings
 from fleetcheck.sandbox.machine.processors import cpus_of_node, dimm_label
 from fleetcheck.sandbox.machine.software import modules
-
-VERSION = "#79-Ubuntu SMP PREEMPT_DYNAMIC Tue Aug 12 14:42:46 UTC 2025"
 
 
 def commands(node: Node) -> Answers:
@@ -22,9 +20,9 @@ def commands(node: Node) -> Answers:
 
 def _uname(node: Node) -> Answers:
     isa, kernel = node.base.cpu_isa, node.base.versions.kernel
-    words = {"-m": isa, "-r": kernel, "-n": node.name, "-s": "Linux", "-v": VERSION, "-p": isa, "-o": "GNU/Linux"}
+    words = {"-m": isa, "-r": kernel, "-n": node.name, "-s": "Linux", "-v": BUILD, "-p": isa, "-o": "GNU/Linux"}
     answers = {f"uname {word}": says(f"{text}\n") for word, text in words.items()}
-    whole = f"Linux {node.name} {kernel} {VERSION} {isa} {isa} {isa} GNU/Linux\n"
+    whole = f"Linux {node.name} {kernel} {BUILD} {isa} {isa} {isa} GNU/Linux\n"
     return answers | {"uname": says("Linux\n"), "uname -a": says(whole), "hostname": says(f"{node.name}\n"),
                       "hostname -f": says(f"{node.name}.fleet.example\n"),
                       "hostname -I": says(f"{node.identity.address} \n"),
@@ -104,9 +102,9 @@ def _memory(node: Node) -> Answers:
         ("", ("total", "used", "free", "shared", "buff/cache", "available")),
         ("Mem:", (total, used, free, 0, cached, available)), ("Swap:", (0, 0, 0))))
     serials = {"system-serial-number": node.identity.chassis_serial(),
-               "baseboard-serial-number": node.identity.board_serial(),
-               "system-product-name": base.server.product, "system-manufacturer": base.server.vendor,
-               "bios-version": base.server.bios_version, "chassis-serial-number": node.identity.chassis_serial()}
+               "baseboard-serial-number": node.identity.board_serial(), "system-product-name": base.server.product,
+               "system-manufacturer": base.server.vendor, "bios-version": base.server.bios_version,
+               "chassis-serial-number": node.identity.chassis_serial()}
     return (spelled(names, says(head + table)) | {"free -b": says(table_of_free)}
             | {f"dmidecode -s {name}": says(f"{text}\n") for name, text in serials.items()})
 
@@ -115,13 +113,11 @@ def _dimm(node: Node, number: int) -> str:
     server = node.base.server
     values = {
         "Total Width": "80 bits", "Data Width": "64 bits", "Size": f"{server.dimm_gibibytes} GB", "Form Factor": "DIMM",
-        "Set": "None",
-        "Locator": dimm_label(node.base, number),
+        "Set": "None", "Locator": dimm_label(node.base, number),
         "Bank Locator": f"P{number // max(server.dimms // 2, 1)}_Node0_Channel{number % 8}_Dimm0",
         "Type": server.dimm_kind, "Type Detail": "Synchronous Registered (Buffered)",
-        "Speed": f"{server.dimm_mtps} MT/s",
-        "Manufacturer": "Samsung", "Serial Number": node.identity.part_serial("dimm", number, "S"),
-        "Asset Tag": "Unknown",
+        "Speed": f"{server.dimm_mtps} MT/s", "Manufacturer": "Samsung",
+        "Serial Number": node.identity.part_serial("dimm", number, "S"), "Asset Tag": "Unknown",
         "Part Number": "M321R8GA0BB0-CQKZJ", "Rank": 2, "Configured Memory Speed": f"{server.dimm_mtps} MT/s",
     }
     return f"Handle 0x{0x20 + number:04X}, DMI type 17, 92 bytes\nMemory Device\n" + "".join(
@@ -137,12 +133,11 @@ def _users(node: Node) -> Answers:
         users in modules(node.base))
     return {
         "id": says("uid=0(root) gid=0(root) groups=0(root)\n"), "id -u": says("0\n"), "id -un": says("root\n"),
-        "whoami": says("root\n"),
-        "who": says(""),
+        "whoami": says("root\n"), "who": says(""),
         "who -b": says(f"         system boot  {node.moment.since_boot(0).strftime('%Y-%m-%d %H:%M')}\n"),
         "uptime -s": says(node.moment.since_boot(0).strftime("%Y-%m-%d %H:%M:%S") + "\n"),
         "loginctl list-sessions": says("No sessions.\n"), "loginctl list-users": says("No users.\n"),
         "sshd -T": says("".join(f"{name} {value}\n" for name, value in SSHD.items())), "lsmod": says(loaded),
-        "sysctl -a": says(rows(settings, " = ")),
-        "passwd -S": says("ops P 2026-01-05 0 99999 7 -1\n"), "getenforce": says("Disabled\n"),
+        "sysctl -a": says(rows(settings, " = ")), "passwd -S": says("ops P 2026-01-05 0 99999 7 -1\n"),
+        "getenforce": says("Disabled\n"),
     }
