@@ -120,7 +120,7 @@ def _parsed(body: bytes) -> Any:
         reply = json.loads(body.decode("utf-8"), parse_constant=_refused, parse_int=_integer, parse_float=_finite)
         return _clean(reply, DEPTH)
     except (ValueError, RecursionError) as error:
-        raise FrameError("garbled", f"no JSON as expected ({str(error):.100}): {quoted(body)}") from None
+        raise FrameError("garbled", f"no JSON as expected ({error!s:.100}): {quoted(body)}") from None
 
 
 def _refused(word: str) -> Any:

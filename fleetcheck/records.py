@@ -22,7 +22,8 @@ UNREACHABLE = frozenset({
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a probe brought no answer. kind: one of UNREACHABLE, or no-python, become-refused, truncated, garbled, too-large,
-    deadline, disconnected, wrong-machine, node-code. message: node, what was attempted, evidence quoted, what to do."""
+    deadline, disconnected, wrong-machine, node-code, controller
+    (trouble on this side). message: node, what was attempted, evidence quoted, what to do."""
 
     kind: str
     message: str

@@ -145,15 +145,16 @@ def fingerprint(key: paramiko.PKey) -> str:
 
 def refusal(judged: hostkeys.Judged, target: Target, shown: str) -> tuple[str, str]:
     """Kind and message of a host key that is not the stored one."""
-    file = target.known_hosts[0] if target.known_hosts else "~/.ssh/known_hosts"
+    files = target.known_hosts or ("~/.ssh/known_hosts",)
     name = hostkeys.name_of(target.alias or target.host, target.port)
-    if judged.verdict == "unknown":
-        return "host-key-unknown", (f"its host key is in none of {', '.join(map(str, target.known_hosts)) or 'no file'}; it shows {shown}. "
-                                    f"Compare that with the node's console, then: ssh-keyscan -p {target.port} {target.host} >> {file}")
+    if judged.verdict == "unknown" or judged.stored is None:
+        return "host-key-unknown", (f"its host key is not in {' or '.join(map(str, files))}; it shows {shown}. Compare that with the "
+                                    f"node's console, then: ssh-keyscan -p {target.port} {target.host} >> {files[0]}")
     if judged.verdict == "revoked":
         return "host-key-changed", f"it shows {shown}, which {judged.stored} revokes; give the node a new host key"
-    return "host-key-changed", (f"its host key is not the stored one: {judged.stored} has another, it shows {shown}. Reinstalled, another machine at "
-                                f"this address, or an attack: find out, then: ssh-keygen -R '{name}' -f {judged.stored.file if judged.stored else file}")
+    return "host-key-changed", (f"its host key is not the stored one: {judged.stored} has another, it shows {shown}. Reinstalled, "
+                                "another machine at this address, or an attack: find out, then: "
+                                f"ssh-keygen -R '{name}' -f {judged.stored.file}")
 
 
 def converse(channel: paramiko.Channel, task: Task, attempt: Attempt) -> int | None:

@@ -72,7 +72,7 @@ def test_a_simulated_path_comes_first(simulated, monkeypatch):
 
 def test_a_program_is_killed_with_its_children_at_the_deadline(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ProgramTimeout, match="no end within 0.3 s") as raised:
+    with pytest.raises(ProgramTimeout, match=r"no end within 0\.3 s") as raised:
         Host("/").run(["sh", "-c", f"sleep 64 3<>{tmp_path}/pipe & sleep 64"], 0.3)
     assert "sh" == raised.value.filename
     with pytest.raises(OSError) as nobody_reads:
@@ -110,7 +110,7 @@ def test_a_mount_that_is_not_there():
 def test_a_hung_mount_costs_its_deadline():
     import threading
 
-    with pytest.raises(HostTimeout, match="no answer within 0.2 s"):
+    with pytest.raises(HostTimeout, match=r"no answer within 0\.2 s"):
         _in_child(threading.Event().wait, "/mnt", 0.2)
 
 

@@ -72,8 +72,8 @@ def test_node_code_imports_the_standard_library_and_itself(path):
 def test_the_controller_ships_node_code_and_never_imports_it():
     controller = [path for path in payload.NODE.parent.rglob("*.py") if payload.NODE not in path.parents]
     offenders = [path.name for path in controller for node in ast.walk(ast.parse(path.read_text()))
-                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fleetcheck.node.")
-                 or isinstance(node, ast.Import) and any(alias.name.startswith("fleetcheck.node.") for alias in node.names)]
+                 if (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fleetcheck.node."))
+                 or (isinstance(node, ast.Import) and any(alias.name.startswith("fleetcheck.node.") for alias in node.names))]
     assert [] == offenders
 
 

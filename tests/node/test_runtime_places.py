@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -120,5 +119,5 @@ def test_the_environment_is_no_way_in(tmp_path):
 def test_nothing_is_left_in_temporary_folders(tmp_path):
     for python in pythons():
         where(python, tmp_path / Path(python).parent.parent.name)
-    left = [name for folder in ("/tmp", "/dev/shm", "/var/tmp") for name in os.listdir(folder) if name.startswith(".fleetcheck")]
+    left = [path for folder in ("/tmp", "/dev/shm", "/var/tmp") for path in Path(folder).glob(".fleetcheck*")]
     assert [] == left
