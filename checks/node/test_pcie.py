@@ -21,6 +21,14 @@ def correctable_rate(profile):
 
 
 @pytest.fixture
+def bare_metal_pci(pci):
+    """The PCI bus of a machine of its own: a virtual one needs ACS for its isolation."""
+    if pci.acs.virtual:
+        pytest.skip("a virtual machine keeps ACS on")
+    return pci
+
+
+@pytest.fixture
 def width(gpu_profile):
     """Lanes of a GPU's link."""
     return promised(gpu_profile, "pcie_width")
@@ -48,6 +56,13 @@ def test_pcie_replays_do_not_grow(gpus, replay_rate):
 def test_no_uncorrectable_pcie_errors(pci):
     """Nothing counts an uncorrectable PCIe error since boot; unsupported requests while probing are none. Reboot."""
     assert not pci.reporting_errors.offending(lambda function: function.uncorrectable)
+
+
+@pytest.mark.check(component="pcie", severity="degraded", action="fix-config")
+def test_acs_is_off(bare_metal_pci):
+    """No PCI bridge has ACS on: it sends GPU and NIC traffic through the root complex. Off in BIOS, or by setpci at boot."""
+    enabled = bare_metal_pci.acs.enabled
+    assert not enabled, f"ACS is on at {len(enabled)} of {bare_metal_pci.acs.told} bridges: {', '.join(enabled[:4])}"
 
 
 @pytest.mark.check(component="pcie", severity="warn", action="observe")

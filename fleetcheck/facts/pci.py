@@ -44,7 +44,6 @@ class Function(Section):
     current_width = Reading(int)
     driver = Reading(str)
     port = Reading(str)
-    acs_control = Reading(int)
     aer = Nested(Aer)
     port_aer = Nested(Aer)
 
@@ -90,12 +89,26 @@ class Function(Section):
         return self.aer.derived("correctable_per_second", round(max(0, pair[1] - pair[0]) / seconds, 1))
 
 
+class Acs(Section):
+    """Access Control Services of the bridges: switched on, it sends peer-to-peer traffic through the root complex."""
+
+    virtual = Reading(bool)
+    told = Reading(int)
+
+    @property
+    def enabled(self) -> list[str]:
+        """The bridges that validate sources; raises NotMeasured when no bridge's register was told."""
+        enabled = list(self.get("enabled", list))
+        return enabled if self.told else []  # truth of an Absent raises NotMeasured
+
+
 class Pci:
     """All functions of a node."""
 
-    def __init__(self, functions: list[Function], gpus: int | None) -> None:
+    def __init__(self, functions: list[Function], gpus: int | None, acs: Acs) -> None:
         """``gpus``: how many the profile promises."""
         self.functions = functions
+        self.acs = acs
         self.promised_gpus = gpus
 
     def of_kind(self, kind: str) -> list[Function]:
@@ -124,7 +137,7 @@ def pci(answer: Mapping[str, Any], profile: Profile, node: Node) -> Pci:
     told = Section(answer, "pci")
     functions = list(told.get("functions", list))
     views = [Function(raw, "pci", part_of(raw, number), told) for number, raw in numbered(functions)]
-    return Pci(views, expected(profile))
+    return Pci(views, expected(profile), Acs(answer.get("acs"), "pci.acs"))
 
 
 def numbered(functions: list[Any]) -> list[tuple[int, Any]]:

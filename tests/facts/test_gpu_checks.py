@@ -121,6 +121,8 @@ FAULTS = [
     ("no_uncorrectable_pcie_errors", {"pci.functions.{gpu}.aer.nonfatal": 2}, "GPU at {address}: 2 uncorrectable non-fatal PCIe errors since boot"),
     ("no_uncorrectable_pcie_errors", {"pci.functions.{gpu}.port_aer.fatal": 1},
      "GPU at {address}: port {port}: 1 fatal PCIe errors since boot", "fatal", "isolate"),
+    ("acs_is_off", {"pci.acs.enabled": ["0000:00:01.0", "0000:01:00.0"], "pci.acs.told": 12},
+     "ACS is on at 2 of 12 bridges: 0000:00:01.0, 0000:01:00.0"),
     ("correctable_pcie_errors_do_not_grow", {"pci.functions.{gpu}.aer.correctable": [3, 503], "pci.seconds": 1.0},
      "GPU at {address}: aer.correctable_per_second 500.0 (limit ≤ 10 errors/s)"),
     ("gpus_are_cool", {GPU + "thermal.temperature_celsius": 91}, "GPU 3: thermal.temperature_celsius 91 (limit ≤ 86 °C)"),
@@ -272,7 +274,7 @@ def read_by(path: tuple[Any, ...], reads: frozenset[str]) -> bool:
 def test_no_check_passes_without_a_leaf_it_reads(bench, healthy):
     passing = {name: frozenset(end.reads) for name in bench.names() if (end := bench.run(name, healthy)).outcome == "passed"}
     function = next(number for number, each in enumerate(healthy["pci"]["functions"]) if each["kind"] == "gpu")
-    paths = [path for path in checking.leaves(healthy) if path[:2] in (("gpu", "driver"), ("pci", "seconds"))
+    paths = [path for path in checking.leaves(healthy) if path[:2] in (("gpu", "driver"), ("pci", "seconds"), ("pci", "acs"))
              or path[:3] in (("gpu", "gpus", 3), ("pci", "functions", function))]
     passed = []
     for path in paths:

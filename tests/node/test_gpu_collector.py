@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -171,4 +172,4 @@ def test_node_code_runs_on_python_3_6(answer):
 
 
 def _has(program):
-    return any(os.access(os.path.join(folder, program), os.X_OK) for folder in os.environ.get("PATH", "").split(os.pathsep))
+    return shutil.which(program) is not None

@@ -5,8 +5,9 @@ Shape: seconds between the two readings of correctable errors; functions, each w
 
 import re
 import time
-from typing import Any, Dict, Optional
+from typing import Any, Dict
 
+from fleetcheck.node.collectors import acs
 from fleetcheck.node.host import Host, absent
 
 READS = (
@@ -27,7 +28,6 @@ KINDS = (  # vendor or "" for any, class without its programming interface, what
 )
 APART_SECONDS = 1.0
 NO_TOTAL = {"absent": "the counter file holds no total"}
-ACS = 0x000D  # PCIe extended capability: Access Control Services
 
 
 def collect(host: Host, settings: Dict[str, Any]) -> Leaves:
@@ -40,7 +40,8 @@ def collect(host: Host, settings: Dict[str, Any]) -> Leaves:
         time.sleep(max(0.0, began + APART_SECONDS - time.monotonic()))
     for each in functions:
         each["aer"]["correctable"] = [first[each["address"]], correctable(host, each["address"])]
-    return {"seconds": round(time.monotonic() - began, 3), "functions": functions}
+    seconds = round(time.monotonic() - began, 3)
+    return {"seconds": seconds, "functions": functions, "acs": acs.bridges(host)}
 
 
 def kind_of(host: Host, name: str) -> str:
@@ -76,7 +77,7 @@ def function(host: Host, name: str) -> Leaves:
         "vendor": text(host, name, "vendor"),
         "device": text(host, name, "device"),
         "revision": text(host, name, "revision"),
-        "all_ones": config if isinstance(config, dict) else all(octet == 0xFF for octet in config[:64]),
+        "all_ones": config if isinstance(config, dict) else all(octet == 0xFF for octet in config),
         "current_width": number(host, name, "current_link_width"),
         "maximum_width": number(host, name, "max_link_width"),
         "current_speed": text(host, name, "current_link_speed"),
@@ -86,7 +87,6 @@ def function(host: Host, name: str) -> Leaves:
         "aer": uncorrectable(host, name),
         "port": port or {"absent": "no port above it"},
         "port_aer": uncorrectable(host, port) if port else {"absent": "no port above it"},
-        "acs_control": acs_control(host, port) if port else {"absent": "no port above it"},
     }
 
 
@@ -137,35 +137,11 @@ def uncorrectable(host: Host, name: str) -> Leaves:
 
 
 def config_space(host: Host, name: str) -> Any:
-    """The bytes of configuration space this user may read (64 without root), or the reason for none."""
+    """The head of configuration space, or the reason for none."""
     try:
         with open(host.path(DEVICES + name + "/config"), "rb") as config:
-            octets = config.read(4096)
+            octets = config.read(64)
     except OSError as error:
         return {"absent": (error.strerror or "unreadable").lower() + ": config"}
     return octets or {"absent": "config is empty"}
-
-
-def acs_control(host: Host, name: str) -> Any:
-    """The ACS control register of a port: bit 0 is source validation; 0 where the port has no ACS."""
-    octets = config_space(host, name)
-    if isinstance(octets, dict):
-        return octets
-    if len(octets) < 4096:
-        return {"absent": "extended configuration space: readable by root only"}
-    at = capability(octets)
-    return 0 if at is None else octets[at + 6] | octets[at + 7] << 8
-
-
-def capability(octets: bytes) -> Optional[int]:
-    """Where the ACS capability lies, following the list from 0x100 on."""
-    at = 0x100
-    for _ in range(96):
-        head = int.from_bytes(octets[at:at + 4], "little")
-        if head & 0xFFFF == ACS and at + 8 <= len(octets):
-            return at
-        at = head >> 20
-        if at < 0x100:
-            break
-    return None
 
