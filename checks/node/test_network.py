@@ -33,7 +33,7 @@ def test_links_have_their_speed(links, speed):
 @pytest.mark.check(component="nic", severity="degraded", action="fix-config")
 def test_links_are_full_duplex(links):
     """No link fell back to half duplex: one end does not negotiate. Drivers without the notion say unknown."""
-    assert not links.offending(lambda link: link.duplex == "half")
+    assert not links.offending(lambda link: link.half_duplex)
 
 
 @pytest.mark.check(component="nic", severity="degraded", action="fix-config")

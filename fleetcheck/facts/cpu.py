@@ -78,7 +78,7 @@ def counted(said: str) -> int:
     """
     if isinstance(said, Absent):
         raise NotMeasured(said.reason)
-    ends = [re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in said.split(",")]
+    ends = [re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip()) for part in said.split(",")]
     if not all(ends):
         raise NotMeasured(f"not a list of processors: {said!r:.80}")
     return sum(int(end[2] or end[1]) - int(end[1]) + 1 for end in ends if end)

@@ -30,13 +30,14 @@ class Growth(View):
 
     def per_second(self, *path: str) -> float:
         """Growth of one counter in a second. NotMeasured when a sample lacks it or it went backwards (its device was reset)."""
-        first, second = (self._total(sample, path) for sample in ("first", "second"))
+        first, second = (self.total(sample, *path) for sample in ("first", "second"))
         grown, elapsed = second - first, self.elapsed_seconds
         if grown < 0 or elapsed <= 0:
             raise NotMeasured(f"{self.label}: {path[-1]} went from {first} to {second} in {elapsed:g} s")
         return noted(f"{self.where}.{path[-1]}_per_second", grown / elapsed, self.part)
 
-    def _total(self, sample: str, path: tuple[str, ...]) -> int:
+    def total(self, sample: str, *path: str) -> int:
+        """One counter in one sample."""
         total: int = self._below(sample, path[:-1]).get(path[-1], int)
         return total
 

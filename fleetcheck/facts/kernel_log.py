@@ -128,6 +128,8 @@ class KernelLog(Log):
             self.raw if isinstance(self.raw, Mapping) else {}
         )
         gaps = [] if silent and not isinstance(self._dumps(), Absent) else self.previous.gaps
+        if not silent and not gaps and not self.previous.seen:
+            gaps = ["the journal of the boot before holds no line"]
         return Parts([KernelEvent(event) for event in events], "events of the boot before", unreadable=gaps).offending(
             lambda view: view.concern
         )

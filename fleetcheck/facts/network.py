@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fleetcheck.absent import NotMeasured
 from fleetcheck.facts.growth import Growth
 from fleetcheck.facts.training import settled
 from fleetcheck.inventory import Node
@@ -51,6 +52,13 @@ class Link(View):
         self.boot = View(data, "network", part)
         self.growth = Growth(data.get("counters"), "link.counters", part)
         self.phy = Growth(data.get("driver_counters"), "link.driver_counters", part)
+
+    @property
+    def half_duplex(self) -> bool:
+        """Whether only one end may speak at a time."""
+        if self.duplex not in ("full", "half", "unknown"):
+            raise NotMeasured(f"{self.label}: no such duplex: {self.duplex!r:.60}")
+        return self.duplex == "half"
 
     @property
     def down(self) -> Concern | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from fleetcheck.facts.growth import Growth
+from fleetcheck.absent import NotMeasured
+from fleetcheck.facts.growth import Growth, measured
 from fleetcheck.facts.training import settled
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
@@ -19,6 +21,11 @@ FAR_END = ("port_rcv_remote_physical_errors",)
 """Packets the other end of the link already marked as bad: the peer or the switch is at fault."""
 RETRIES = ("local_ack_timeout_err", "rnr_nak_retry_err", "packet_seq_err", "req_cqe_error")
 PORT = "1"
+CEILINGS = {
+    "symbol_error": 65535, "port_rcv_errors": 65535, "port_rcv_remote_physical_errors": 65535, "link_error_recovery": 255,
+    "local_link_integrity_errors": 15, "excessive_buffer_overrun_errors": 15,
+}
+"""Where the counters of PortCounters stop for good (InfiniBand Architecture Specification, 16.1.3.5)."""
 NO_DEVICES = "no RDMA device at all"
 
 
@@ -42,8 +49,10 @@ class Hca(View):
     @property
     def firmware(self) -> str:
         """As the device tells it."""
-        said: str = self.device.get("fw_ver", str)
-        return said
+        said = measured(self.device.get("fw_ver", str))
+        if not re.match(r"\d+\.\d+", said):
+            raise NotMeasured(f"{self.label}: not a firmware version: {said!r:.60}")
+        return str(said)
 
     @property
     def down(self) -> Concern | None:
@@ -61,8 +70,12 @@ class Hca(View):
         return Concern(f"state {state}{physical}")
 
     def errors_per_second(self, *names: str, kind: str = "counters") -> float:
-        """Growth of several counters together."""
-        return sum(self.growth.per_second(f"{self.label}/{PORT}", kind, name) for name in names)
+        """Growth of several counters together; NotMeasured when one stands at its ceiling, where no growth shows."""
+        port = f"{self.label}/{PORT}"
+        for name in names:
+            if self.growth.total("second", port, kind, name) == CEILINGS.get(name):
+                raise NotMeasured(f"{self.label}: {name} stands at its ceiling of {CEILINGS[name]}: reset it (perfquery -R), then ask again")
+        return sum(self.growth.per_second(port, kind, name) for name in names)
 
 
 def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Parts[Hca]:

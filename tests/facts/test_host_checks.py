@@ -35,7 +35,7 @@ def no_pause(monkeypatch):
 @pytest.fixture(scope="module")
 def bench() -> checking.Bench:
     modules = tuple(checking.module(f"checks/node/test_{name}.py") for name in FILES)
-    return checking.Bench(modules, types.ModuleType("no_conftest"), NODE, profile())
+    return checking.Bench(modules, checking.module("checks/node/conftest.py"), NODE, profile())
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +196,40 @@ def test_a_lookalike_passes_every_check(bench, healthy, change):
     assert [] == [name for name in bench.names() if bench.run(name, answers).outcome != "passed"]
 
 
+MEASURED_ELSEWHERE = {"test_mounts_answer", "test_mounts_have_room", "test_mounts_have_inodes"}
+"""statvfs asks this machine's own file system, whatever the files of the folder say."""
+FREE_TEXT = {"test_login_environment_hides_no_gpus"}
+"""Any text is a login file that sets nothing."""
+EMPTY_IS_AN_ANSWER = {"test_numa_layout_is_as_configured", "test_fstab_is_mounted"}
+"""A NUMA node of memory alone has an empty list of processors; an fstab may be empty."""
+
+
+@pytest.mark.parametrize("content", [b"", b"-1\n", b"18446744073709551616\n", b"N/A\n", b"{\n", b"\xff\xfe\x00-1 2^64 [Unknown Error] ERR!\n" * 3])
+def test_nothing_passes_on_garbage(bench, machine, content):
+    for file in machine.root.rglob("*"):
+        if file.is_file() and "bin" not in file.parts:
+            file.write_bytes(content)
+    for program in ("chronyc", "timedatectl", "ethtool", "journalctl", "uname", "date"):
+        machine.program(program, content.decode("utf-8", "replace").replace("\0", ""))
+    answers = machine.answers()
+    answers["time"].pop("asked")
+    passed = {name for name in bench.names() if bench.run(name, answers).outcome == "passed"}
+
+    assert set() == passed - MEASURED_ELSEWHERE - FREE_TEXT - (EMPTY_IS_AN_ANSWER if content == b"" else set())
+
+
+def test_a_counter_at_its_ceiling_is_not_measured(bench, machine):
+    machine.write(f"{PORT}/counters/symbol_error", "65535\n")
+
+    assert "error" == bench.run("test_ports_have_few_symbol_errors", machine.answers("rdma")).outcome
+
+
+def test_a_counter_that_went_backwards_is_not_measured(bench, healthy):
+    answers = checking.changed(a_second_apart(healthy), "rdma.counters.second.mlx5_0/1.counters.symbol_error", 0)
+
+    assert "error" == bench.run("test_ports_have_few_symbol_errors", answers).outcome
+
+
 def test_compressed_swap_is_no_swap(bench, machine):
     machine.write("/proc/swaps", "Filename Type Size Used Priority\n/dev/zram0 partition 8000 0 100\n")
 
@@ -243,7 +277,7 @@ def collectors_of(bench: checking.Bench, check: str) -> tuple[str, ...]:
     with pytest.MonkeyPatch.context():
         code = bench._owner(check).__dict__[check].__code__
     names = code.co_varnames[: code.co_argcount]
-    known = {fact.name: fact.collector for fact in FACTS} | {"throttle_counters": "cpu", "speed": "network", "mtu": "network"}
+    known = {fact.name: fact.collector for fact in FACTS} | {"throttle_counters": "cpu", "speed": "network", "mtu": "network", "gpu_modules": "system"}
     return tuple(dict.fromkeys(known[name] for name in names if name in known))
 
 

@@ -243,7 +243,7 @@ def test_a_mount_that_hangs_costs_its_own_deadline_only(host, monkeypatch):
 
 
 def test_spaces_in_mount_points_are_read(host, machine):
-    machine.write("/proc/mounts", "/dev/sdb1 /mnt/a\\040b ext4 rw,noatime 0 0\nshort line\n")
+    machine.write("/proc/mounts", "/dev/sdb1 /mnt/a\\040b ext4 rw,noatime 0 0\n")
 
     assert [{"source": "/dev/sdb1", "mount": "/mnt/a b", "type": "ext4", "options": ["rw", "noatime"]}] == filesystems.entries(host, "/proc/mounts")
 

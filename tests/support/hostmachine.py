@@ -12,10 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from fleetcheck.node import collectors
 from fleetcheck.node.host import Host
 from fleetcheck.profile import Profile
 
+PROFILES = Path(__file__).parents[2] / "inventories/profiles"
 READ = {"source": "test", "date": "2026-11-30"}
 UPTIME = 900_000
 BOOTED = 1_790_000_000
@@ -43,6 +46,7 @@ def profile(**changes: Any) -> Profile:
     """What the healthy machine meets exactly."""
     described: dict[str, Any] = {
         "name": "small", "architecture": "x86_64",
+        "gpu": yaml.safe_load((PROFILES / "h100-sxm5-8.yaml").read_text())["gpu"],
         "cpu": {"sockets": bound(equals=2), "cores": bound(equals=4), "threads": bound(equals=8), "numa_nodes": bound(equals=2),
                 "governor": {"allowed": ["performance"], **READ}},
         "memory": {"total_bytes": bound(low=60e9, high=70e9)},

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from typing import Any, Dict, List, Set, Tuple
 
-from fleetcheck.node.collectors.values import number, text, twice
+from fleetcheck.node.collectors.values import count, number, text, twice
 from fleetcheck.node.host import Host, absent
 
 READS = (
@@ -17,6 +17,7 @@ READS = (
 CPU = "/sys/devices/system/cpu"
 NO_COUNTERS = "this processor has no thermal throttle counters"
 SPIN_SECONDS = 0.05
+LIST = re.compile(r"\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?)*$")
 
 
 def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
@@ -41,21 +42,22 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def layout(host: Host, cpus: List[str]) -> Any:
-    """Sockets, cores and threads among online processors, from their topology."""
-    sockets: Set[str] = set()
-    cores: Set[Tuple[str, str]] = set()
+    """Sockets, cores and threads among online processors, from their topology; absent when one of them makes no sense."""
+    sockets: Set[int] = set()
+    cores: Set[Tuple[int, str]] = set()
     threads = 0
     for cpu in cpus:
-        socket = text(host, "%s/cpu%s/topology/physical_package_id" % (CPU, cpu))
-        siblings = text(host, "%s/cpu%s/topology/thread_siblings_list" % (CPU, cpu))
-        off = text(host, "%s/cpu%s/online" % (CPU, cpu)) == "0"  # the first processor may lack the file
-        if isinstance(socket, str) and isinstance(siblings, str) and not off:
-            threads += 1
-            sockets.add(socket)
-            cores.add((socket, siblings))
-    if not threads:
-        return {"absent": "no topology below " + CPU}
-    return {"sockets": len(sockets), "cores": len(cores), "threads": threads}
+        folder = "%s/cpu%s" % (CPU, cpu)
+        if text(host, folder + "/online") == "0" or not host.exists(folder + "/topology"):  # the first may lack the file
+            continue
+        socket = number(host, folder + "/topology/physical_package_id")
+        siblings = text(host, folder + "/topology/thread_siblings_list")
+        if isinstance(socket, dict) or isinstance(siblings, dict) or not LIST.match(siblings):
+            return {"absent": "no topology of processor %s: %s, %s" % (cpu, socket, siblings)}
+        threads += 1
+        sockets.add(socket)
+        cores.add((socket, siblings))
+    return {"sockets": len(sockets), "cores": len(cores), "threads": threads} if threads else {"absent": "no topology below " + CPU}
 
 
 def counts(host: Host, cpus: List[str], name: str) -> Any:
@@ -93,11 +95,15 @@ def cpuinfo_megahertz(host: Host) -> List[float]:
 def numa_nodes(host: Host) -> Any:
     """{node: cpulist}; a node of memory alone (a GPU's) has an empty list."""
     nodes = host.glob("/sys/devices/system/node/node[0-9]*")
-    return (
-        {path.rpartition("/node")[2]: text(host, path + "/cpulist") for path in nodes}
-        if nodes
-        else {"absent": "no such folder: /sys/devices/system/node"}
-    )
+    if not nodes:
+        return {"absent": "no such folder: /sys/devices/system/node"}
+    return {path.rpartition("/node")[2]: cpulist(host, path + "/cpulist") for path in nodes}
+
+
+def cpulist(host: Host, path: str) -> Any:
+    """A list of processors, possibly of none."""
+    said = text(host, path)
+    return said if isinstance(said, dict) or not said or LIST.match(said) else {"absent": "not a list of processors: %s: %.60r" % (path, said)}
 
 
 def processor(host: Host) -> Any:
@@ -137,5 +143,5 @@ def throttled(host: Host) -> Any:
 
 def total(host: Host, paths: List[str]) -> Any:
     """The sum of numbers; absent when one cannot be read."""
-    values = [number(host, path) for path in paths]
+    values = [count(host, path) for path in paths]
     return next((value for value in values if isinstance(value, dict)), None) or sum(values)

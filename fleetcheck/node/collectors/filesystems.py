@@ -16,6 +16,7 @@ READS = (
 )
 
 DEADLINE_SECONDS = 5.0
+NOWHERE = ("none", "swap", "ignore")
 OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -36,16 +37,15 @@ def asked(settings: Dict[str, Any], mounts: Any) -> List[str]:
 
 
 def entries(host: Host, path: str) -> Any:
-    """[{source, mount, type, options}] of a file in fstab's format."""
+    """[{source, mount, type, options}] of a file in fstab's format; absent when a line is none of it."""
     said = host.read_or_absent(path, 8 << 20)
     if isinstance(said, dict):
         return said
     rows = [line.split() for line in said.split("\n") if line.strip() and not line.lstrip().startswith("#")]
-    return [
-        {"source": unescaped(row[0]), "mount": unescaped(row[1]), "type": row[2], "options": row[3].split(",")}
-        for row in rows
-        if len(row) >= 4
-    ]
+    broken = [row for row in rows if len(row) < 4 or not (row[1].startswith("/") or row[1] in NOWHERE)]
+    if broken:
+        return {"absent": "not a line of %s: %.80r" % (path, " ".join(broken[0]))}
+    return [{"source": unescaped(row[0]), "mount": unescaped(row[1]), "type": row[2], "options": row[3].split(",")} for row in rows]
 
 
 def unescaped(word: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Dict
 
-from fleetcheck.node.collectors.values import number, table, text, twice
+from fleetcheck.node.collectors.values import count, table, text, twice
 from fleetcheck.node.host import Host
 
 READS = (
@@ -81,8 +81,8 @@ def controller(host: Host, path: str) -> Dict[str, Any]:
     """One memory controller: ce_count, ue_count and the DIMMs that counted."""
     dimms = {}
     for dimm in host.glob(path + "/dimm[0-9]*") + host.glob(path + "/rank[0-9]*"):
-        counted = {name[5:]: number(host, "%s/%s" % (dimm, name)) for name in PER_DIMM}
+        counted = {name[5:]: count(host, "%s/%s" % (dimm, name)) for name in PER_DIMM}
         dimms[dimm.rpartition("/")[2]] = dict(
             counted, label=text(host, dimm + "/dimm_label"), location=text(host, dimm + "/dimm_location")
         )
-    return {"ce_count": number(host, path + "/ce_count"), "ue_count": number(host, path + "/ue_count"), "dimms": dimms}
+    return {"ce_count": count(host, path + "/ce_count"), "ue_count": count(host, path + "/ue_count"), "dimms": dimms}

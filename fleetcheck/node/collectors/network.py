@@ -3,7 +3,7 @@
 import re
 from typing import Any, Dict
 
-from fleetcheck.node.collectors.values import last, names, number, numbers, output, text, twice, uptime
+from fleetcheck.node.collectors.values import count, last, names, number, numbers, output, text, twice, uptime
 from fleetcheck.node.host import Host
 
 READS = (
@@ -47,7 +47,9 @@ def driver_counters(host: Host, name: str) -> Any:
             if "no stats available" in said["stderr"]
             else {"absent": "ethtool -S %s: %s" % (name, said["stderr"].strip())}
         )
-    rows = re.findall(r"^\s*([\w.]+):\s*(\d+)\s*$", said["stdout"], re.MULTILINE)
+    rows = re.findall(r"^\s*([\w.]+):\s*(\d{1,20})\s*$", said["stdout"], re.MULTILINE)
+    if not said["stdout"].startswith("NIC statistics:"):
+        return {"absent": "ethtool -S %s: not NIC statistics: %.60r" % (name, said["stdout"])}
     return {key: int(value) for key, value in rows if ERRORS.search(key)}
 
 
@@ -56,11 +58,11 @@ def interface(host: Host, name: str) -> Dict[str, Any]:
     folder = "%s/%s" % (NET, name)
     return {
         "operstate": text(host, folder + "/operstate"),
-        "carrier": number(host, folder + "/carrier"),
+        "carrier": count(host, folder + "/carrier"),
         "speed_mbits_per_second": speed(host, folder),
         "duplex": text(host, folder + "/duplex"),
-        "mtu_bytes": number(host, folder + "/mtu"),
-        "carrier_changes": number(host, folder + "/carrier_changes"),
+        "mtu_bytes": count(host, folder + "/mtu"),
+        "carrier_changes": count(host, folder + "/carrier_changes"),
         "address": text(host, folder + "/address"),
         "physical": host.exists(folder + "/device"),
         "driver": last(host, folder + "/device/driver"),
@@ -72,4 +74,9 @@ def interface(host: Host, name: str) -> Dict[str, Any]:
 def speed(host: Host, folder: str) -> Any:
     """Mbit/s; the kernel's -1 (or its unsigned twin) means unknown."""
     said = number(host, folder + "/speed")
-    return {"absent": "the link has no speed now: %s/speed" % folder} if said in (-1, 4294967295) else said
+    return {"absent": "the link has no speed now: %s/speed" % folder} if said in (-1, 4294967295) else plausible(said, folder)
+
+
+def plausible(said: Any, folder: str) -> Any:
+    """No link carries less than nothing or more than 10 Tbit/s."""
+    return said if isinstance(said, dict) or 0 <= said <= 10_000_000 else {"absent": "no speed: %s/speed: %d" % (folder, said)}

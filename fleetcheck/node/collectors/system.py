@@ -132,8 +132,12 @@ def load(host: Host) -> Any:
 
 def modules(host: Host) -> Any:
     """Names of loaded kernel modules, with _ for -."""
-    said = host.read_or_absent("/proc/modules")
-    return said if isinstance(said, dict) else sorted(line.split()[0] for line in said.split("\n") if line.strip())
+    said = host.read_or_absent("/proc/modules", 4 << 20)
+    if isinstance(said, dict):
+        return said
+    rows = re.findall(r"^(\w+) \d+ -?\d+ .*$", said, re.MULTILINE)
+    lines = len([line for line in said.split("\n") if line.strip()])
+    return sorted(rows) if rows and len(rows) == lines else {"absent": "%d of %d lines name a module: /proc/modules" % (len(rows), lines)}
 
 
 def environment_names(host: Host) -> Any:

@@ -1,5 +1,6 @@
 """Runs on the node: short reads that never raise; what cannot be read is an absent leaf with its reason."""
 
+import re
 import time
 from typing import Any, Callable, Dict, List
 
@@ -31,6 +32,12 @@ def as_number(value: Any, what: str) -> Any:
         return {"absent": "not a number: %s: %.60r" % (what, value)}
 
 
+def count(host: Host, path: str) -> Any:
+    """A counter: an integer of at most 64 bits, never negative."""
+    said = number(host, path)
+    return said if isinstance(said, dict) or 0 <= said < 1 << 64 else {"absent": "no counter: %s: %d" % (path, said)}
+
+
 def names(host: Host, folder: str) -> Any:
     """The names in a folder."""
     try:
@@ -40,9 +47,9 @@ def names(host: Host, folder: str) -> Any:
 
 
 def numbers(host: Host, folder: str) -> Any:
-    """{name: integer} of the files in a folder."""
+    """{name: counter} of the files in a folder."""
     found = names(host, folder)
-    return found if isinstance(found, dict) else {name: number(host, "%s/%s" % (folder, name)) for name in found}
+    return found if isinstance(found, dict) else {name: count(host, "%s/%s" % (folder, name)) for name in found}
 
 
 def last(host: Host, path: str) -> Any:
@@ -78,7 +85,5 @@ def table(lines: str) -> List[List[str]]:
 def uptime(host: Host) -> Any:
     """Seconds since boot: links still train in the first minutes."""
     said = text(host, "/proc/uptime")
-    try:
-        return said if isinstance(said, dict) else float(said.split()[0])
-    except (ValueError, IndexError):
-        return {"absent": "not a number: /proc/uptime"}
+    found = said if isinstance(said, dict) else re.match(r"\d{1,10}(?:\.\d+)?(?= |$)", said)
+    return found if isinstance(found, dict) else float(found.group(0)) if found else {"absent": "not an uptime: %.60r" % said}
