@@ -51,11 +51,13 @@ class Section(View):
         return value
 
     def word(self, key: str, words: Mapping[int, str]) -> Any:
-        """A number of an enumeration as its word; an unknown number is ``mode 7``."""
+        """A number of an enumeration as its word; Absent for a number that has none."""
         number = self.get(key, int)
         if isinstance(number, Absent):
             return number
-        return self.derived(f"{key}_mode", words.get(number, f"mode {number}"))
+        if number not in words:
+            return Absent(f"{self.label}: {self.where}.{key} is {number}, which NVML does not define")
+        return self.derived(f"{key}_mode", words[number])
 
     def highest(self, key: str, second: str) -> Any:
         """A number that NVML tells in two ways: the higher one. Only the second way may be unsupported."""
