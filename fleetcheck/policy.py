@@ -106,6 +106,8 @@ class Word:
 
     def given(self) -> dict[str, str]:
         """As the plan keeps it: what was changed, and the waiver's day and reason."""
+        if self is AS_MARKED:
+            return {}
         changed = {key: value for key, value in (("severity", self.severity), ("action", self.action)) if value}
         waived = {"waived_until": self.waiver.until.isoformat(), "reason": self.waiver.reason} if self.waiver else {}
         return {**changed, **waived}
@@ -174,3 +176,9 @@ def unknown(said: Mapping[str, str], known: Iterable[str]) -> str:
     near = nodeset.suggestion(check, names) or "; fleetcheck explain lists them"
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     return f"{where}: policy of an unknown check {check!r:.80}; expected the name of a check function{near}{more}"
+
+
+def unwaivable(site: Policy, said: Mapping[str, str], fleetwide: Iterable[str]) -> str:
+    """What is wrong with waivers of checks that belong to no single node, or nothing. said: check → where."""
+    check = next((check for check in fleetwide if check in site and site[check].waivers), "")
+    return f"{said[check]}: {check} is no check of one node, so it has no waivers; give it another severity" if check else ""

@@ -113,3 +113,10 @@ def test_a_mistake_in_a_profile_names_the_profiles_file(site, tmp_path):
 ])
 def test_an_unknown_check_is_named_with_what_comes_near(said, expected):
     assert expected == policy.unknown(said, {"test_ecc", "test_links"})
+
+
+def test_a_check_of_several_nodes_has_no_waiver(site):
+    inventory = site("test_a: {waivers: [{nodes: n03, until: 2026-12-24, reason: r}]}")
+    said = plan.policed(inventory)
+    assert f"{inventory.path}:6: test_a is no check of one node" in policy.unwaivable(inventory.policy, said, ["test_a"])
+    assert "" == policy.unwaivable(inventory.policy, said, ["test_b"])
