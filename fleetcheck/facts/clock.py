@@ -121,8 +121,9 @@ class Clock(View):
     def skew_seconds(self) -> float:
         """The least skew against the controller that explains what the node's clock said: 0 while that lies between the
         asking and the answer, for the way there and back takes an unknown time."""
-        ahead, behind = self.wall_clock_seconds - (self.asked.started_seconds + self.asked.seconds), self.wall_clock_seconds - self.asked.started_seconds
-        return noted("clock.skew_seconds", max(ahead, 0.0) + min(behind, 0.0))
+        said, asked = self.wall_clock_seconds, self.asked.started_seconds
+        answered = asked + self.asked.seconds
+        return noted("clock.skew_seconds", max(said - answered, 0.0) + min(said - asked, 0.0))
 
     def _chrony(self) -> dict[str, str] | Absent:
         said = self._said("chrony_tracking")
@@ -136,7 +137,8 @@ class Clock(View):
                 return raw
             raise NotMeasured(raw.reason)
         ran = View(raw, f"clock.{name}")
-        status, said, complaint = (measured(ran.get(key, kind)) for key, kind in (("status", int), ("stdout", str), ("stderr", str)))
+        status: int = measured(ran.get("status", int))
+        said, complaint = (str(measured(ran.get(key, str))) for key in ("stdout", "stderr"))
         if status != 0 or said.startswith("506 "):
             return Absent(f"{name} ended with {status}: {said.strip() + ' ' + complaint.strip()}"[:200])
         return str(said)

@@ -128,7 +128,7 @@ def _mount(mount: str, listed: Any, room: Any) -> dict[str, Any]:
     said: dict[str, Any] = {"room": told} if told is not None else {}
     if not isinstance(listed, list) or not listed or not all(map(_whole, listed)):
         reason = listed.get("absent") if isinstance(listed, Mapping) else "not a list of mounts: /proc/mounts"
-        return {**said, **dict.fromkeys(("mounted", "type", "options"), {"absent": str(reason)})}
+        return {**said, **{key: {"absent": str(reason)} for key in ("mounted", "type", "options")}}
     row = next(
         (each for each in reversed(listed) if each["mount"] == mount), None
     )  # the latest mount over a place is the one seen

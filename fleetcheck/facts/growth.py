@@ -10,7 +10,6 @@ from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.recording import Part, Read
 from fleetcheck.view import Reading, View
 
-
 V = TypeVar("V")
 
 

@@ -74,7 +74,7 @@ class Hca(View):
         port = f"{self.label}/{PORT}"
         for name in names:
             if self.growth.total("second", port, kind, name) == CEILINGS.get(name):
-                raise NotMeasured(f"{self.label}: {name} stands at its ceiling of {CEILINGS[name]}: reset it (perfquery -R), then ask again")
+                raise NotMeasured(f"{self.label}: {name} stands at its ceiling, {CEILINGS[name]}: reset it (perfquery -R)")
         return sum(self.growth.per_second(port, kind, name) for name in names)
 
 

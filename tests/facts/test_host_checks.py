@@ -7,15 +7,15 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 import checking
 import hostmachine
+import pytest
+from hostmachine import Machine, bound, profile, stat
+from tracked import tracked
+
 from fleetcheck.facts.registry import FACTS
 from fleetcheck.inventory import Node
 from fleetcheck.node.collectors import processes, values
-from hostmachine import Machine, bound, profile, stat
-from tracked import tracked
 
 FILES = ("kernel_log", "cpu_memory", "storage", "network", "rdma", "os", "time")
 NODE = Node("sim-01", "192.0.2.1", "small")

@@ -241,7 +241,7 @@ APEI = ("{1}[Hardware Error]: Hardware error from APEI Generic Hardware Error So
     ("info", "memory error", ("dram", "warn", "observe")), ("fatal", "something else", ("cpu", "fatal", "isolate")),
 ])
 def test_a_firmware_record_is_one_event_graded_by_its_severity(severity, section, expected):
-    lines = [line % (severity if "severity" in line or "type: %s" in line and "section" not in line else section) if "%s" in line else line for line in APEI]
+    lines = [line % (severity if "severity" in line or ("type: %s" in line and "section" not in line) else section) if "%s" in line else line for line in APEI]
 
     assert [expected] == [(event.component, event.severity, event.action) for event in events(*lines, apart=0.0)]
 

@@ -8,13 +8,26 @@ import os
 import time
 from pathlib import Path
 
-import pytest
-
 import hostmachine
-from fleetcheck.facts import catalogue
-from fleetcheck.node.collectors import clock, cpu, filesystems, journal, kernel_log, memory, network, processes, rdma, records, system, values
-from fleetcheck.node.host import Host, HostTimeout
+import pytest
 from hostmachine import HOST_COLLECTORS, Machine
+
+from fleetcheck.facts import catalogue
+from fleetcheck.node.collectors import (
+    clock,
+    cpu,
+    filesystems,
+    journal,
+    kernel_log,
+    memory,
+    network,
+    processes,
+    rdma,
+    records,
+    system,
+    values,
+)
+from fleetcheck.node.host import Host, HostTimeout
 
 ROOT = "running as root: permissions do not bind; run the tests as an ordinary user to see this"
 
@@ -177,6 +190,28 @@ def test_a_log_forbidden_in_every_way_says_what_to_do(host, machine, monkeypatch
     assert "operation not permitted: /dev/kmsg" in said
     assert "insufficient permissions" in said
     assert "become: sudo -n" in said
+
+
+@pytest.mark.parametrize("end", [b"", BlockingIOError(errno.EAGAIN, "again")])
+def test_a_record_overwritten_while_it_was_read_is_counted(monkeypatch, end):
+    said = iter([b"6,1,1,-;one\n", BrokenPipeError(errno.EPIPE, "overwritten"), b"6,9,9,-;nine\n", end])
+
+    def read(descriptor: int, size: int) -> bytes:
+        told = next(said)
+        if isinstance(told, OSError):
+            raise told
+        return told
+
+    monkeypatch.setattr(kernel_log.os, "read", read)
+
+    assert (b"6,1,1,-;one\n6,9,9,-;nine\n", 1) == kernel_log.drained(-1)
+
+
+def test_a_device_that_cannot_be_read_is_named_as_the_node_calls_it(host, machine):
+    machine.write("/dev/kmsg", None)
+    (machine.root / "dev/kmsg").mkdir()
+
+    assert str(machine.root) not in kernel_log.ring(host)["records"]["absent"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason=ROOT)

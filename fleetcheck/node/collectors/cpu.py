@@ -103,7 +103,9 @@ def numa_nodes(host: Host) -> Any:
 def cpulist(host: Host, path: str) -> Any:
     """A list of processors, possibly of none."""
     said = text(host, path)
-    return said if isinstance(said, dict) or not said or LIST.match(said) else {"absent": "not a list of processors: %s: %.60r" % (path, said)}
+    if isinstance(said, dict) or not said or LIST.match(said):
+        return said
+    return {"absent": "not a list of processors: %s: %.60r" % (path, said)}
 
 
 def processor(host: Host) -> Any:

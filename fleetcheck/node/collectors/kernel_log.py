@@ -29,8 +29,8 @@ TEXT = 1000
 PREVIOUS_LINES = 5000
 FIX = "run as root (become: sudo -n) or put this user into the groups adm and systemd-journal"
 INTEREST = re.compile(
-    r"NVRM|S?Xid|nvidia|nv_|invalid context|mlx5|Hardware Error|Machine [Cc]heck|\bmce\b|EDAC|APEI|BERT|Memory failure|AER|PCIe|pcieport|pciehp"
-    r"|nvme|md/raid|EXT4|XFS|BTRFS|I/O error|medium error|[Rr]ead-only|readonly|nfs|NFS|lockd|oom|[Oo]ut of memory"
+    r"NVRM|S?Xid|nvidia|nv_|invalid context|mlx5|Hardware Error|Machine [Cc]heck|\bmce\b|EDAC|APEI|BERT|Memory failure|AER"
+    r"|PCIe|pcieport|pciehp|nvme|md/raid|EXT4|XFS|BTRFS|I/O error|medium error|[Rr]ead-only|readonly|nfs|NFS|lockd|oom|[Oo]ut of memory"
     r"|blocked for more than|soft lockup|LOCKUP|rcu|throttled|temperature|BUG|[Pp]anic|Oops|protection fault|segfault"
     r"|[Ii]nsufficient power|timed out|TX timeout|[Ll]ink (?:is )?[Dd]own|fallen off|installed in this system"
 )
@@ -69,29 +69,41 @@ def ring(host: Host) -> Dict[str, Any]:
 
 def device(host: Host) -> Window:
     """All of /dev/kmsg: one record a read on the device, any amount on a regular file."""
-    descriptor = os.open(host.path("/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    chunks, size, overwritten, until = [], 0, 0, time.monotonic() + READ_SECONDS
+    descriptor = opened(host)
     try:
-        while size < READ_BYTES and time.monotonic() < until:
-            try:
-                chunk = os.read(descriptor, CHUNK)
-            except OSError as error:
-                if error.errno == errno.EPIPE:  # the record to be read next was overwritten
-                    overwritten += 1
-                    continue
-                if error.errno == errno.EAGAIN:  # the end, on the device
-                    break
-                raise type(error)(error.errno, error.strerror, "/dev/kmsg")
-            if not chunk:
-                break
-            chunks.append(chunk)
-            size += len(chunk)
-        else:
-            overwritten += 1  # more than could be read: the end is missing
+        text, overwritten = drained(descriptor)
     finally:
         os.close(descriptor)
-    records, unreadable = parse(b"".join(chunks).decode("utf-8", "replace"))
+    records, unreadable = parse(text.decode("utf-8", "replace"))
     return Window(records, unreadable, overwritten)
+
+
+def drained(descriptor: int) -> Tuple[bytes, int]:
+    """Everything there is to read now, and how often records were lost on the way."""
+    chunks: List[bytes] = []
+    size, lost, until = 0, 0, time.monotonic() + READ_SECONDS
+    while size < READ_BYTES and time.monotonic() < until:
+        try:
+            chunks.append(os.read(descriptor, CHUNK))
+        except OSError as error:
+            if error.errno == errno.EAGAIN:  # the end, on the device
+                return b"".join(chunks), lost
+            if error.errno != errno.EPIPE:
+                raise type(error)(error.errno, error.strerror, "/dev/kmsg") from None
+            lost += 1  # the record to be read next was overwritten meanwhile
+            continue
+        if not chunks[-1]:
+            return b"".join(chunks), lost
+        size += len(chunks[-1])
+    return b"".join(chunks), lost + 1  # more than could be read: the end is missing
+
+
+def opened(host: Host) -> int:
+    """A descriptor that never waits for the next record; errors name the device as the node calls it."""
+    try:
+        return os.open(host.path("/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, "/dev/kmsg") from None
 
 
 def by_dmesg(host: Host) -> Window:
