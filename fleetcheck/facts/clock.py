@@ -100,9 +100,8 @@ class Clock(View):
         said = self._said("timedatectl")
         found = re.search(r"^NTPSynchronized=(yes|no)$", said, re.MULTILINE) if isinstance(said, str) else None
         if not found:
-            raise NotMeasured(
-                f"no clock daemon told: {rows.reason}; {said.reason if isinstance(said, Absent) else 'timedatectl did not say NTPSynchronized'}"
-            )
+            why = said.reason if isinstance(said, Absent) else "timedatectl did not say NTPSynchronized"
+            raise NotMeasured(f"no clock daemon told: {rows.reason}; {why}")
         return noted("clock.unsynchronised", "" if found[1] == "yes" else "timedatectl: NTPSynchronized=no")
 
     @property
