@@ -56,7 +56,7 @@ class Cpu(View):
     @property
     def governors(self) -> list[str]:
         """The frequency governors in use."""
-        return list(self._mapping("governors"))
+        return [noted("cpu.governor", name) for name in self._mapping("governors")]
 
     def _mapping(self, key: str) -> Mapping[str, Any]:
         value = self.get(key, dict)
