@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TextIO
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from fleetcheck import plan, readings
@@ -25,6 +25,7 @@ from fleetcheck.report.lines import said, several
 CONNECTIONS = 32
 STATES = {"full": "fully", "partly": "partly", "failed": "failed"}
 HEADS = ("collector", "nodes", "read", "what is missing", "fix")
+OR = " | or: "
 Row = tuple[str, str, str, str, str]
 
 
@@ -127,24 +128,29 @@ def _rows(each: Examined) -> list[Row]:
 def _row(access: Access) -> Row:
     gaps = [f"{gap.leaf} ({gap.lack}: {gap.what})" if gap.leaf else f"{gap.lack}: {gap.what}" for gap in access.gaps]
     missing = access.error or several(gaps, 6)
-    return access.collector, "", STATES[access.state], said(missing, 600), said(" | or: ".join(access.fixes), 800)
+    return access.collector, "", STATES[access.state], said(missing, 600), said(OR.join(access.fixes), 800)
 
 
 def show(found: Sequence[Examined], stream: TextIO) -> None:
-    """Print the table: drawn on a terminal, tab-separated lines elsewhere."""
+    """Print the table: drawn on a terminal with the fixes whole below it, tab-separated lines elsewhere."""
     console = Console(file=stream, markup=False, emoji=False, highlight=False)
     if not console.is_terminal:
         stream.write("".join("\t".join(row).rstrip("\t") + "\n" for row in (HEADS, *rows(found))))
     else:
-        console.print(_table(rows(found)))
+        _draw(rows(found), console)
     stream.write(_conclusion(found) + "\n")
 
 
-def _table(found: Iterable[Row]) -> Table:
-    table = Table(*HEADS, show_lines=True)
+def _draw(found: Sequence[Row], console: Console) -> None:
+    """The table, then each fix on lines of its own that are never cut, so that commands can be copied."""
+    table = Table(*(Column(head, overflow="fold") for head in HEADS[:-1]))
     for row in found:
-        table.add_row(*map(Text, row), style="" if row[2] == STATES["full"] else "yellow")
-    return table
+        table.add_row(*map(Text, row[:-1]), style="" if row[2] == STATES["full"] else "yellow")
+    console.print(table)
+    for collector, names, _, _, fix in found:
+        if fix:
+            console.print(Text(f"{collector} on {names}:", style="bold"), soft_wrap=True)
+            console.print(Text("".join(f"    {way}\n" for way in fix.split(OR)), end=""), soft_wrap=True, end="")
 
 
 def _conclusion(found: Sequence[Examined]) -> str:
