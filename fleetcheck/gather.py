@@ -18,8 +18,12 @@ from fleetcheck.absent import NotMeasured
 from fleetcheck.exchange import Request
 from fleetcheck.inventory import Node
 from fleetcheck.journal import Journal
-from fleetcheck.records import Evidence, evidence_of
+from fleetcheck.records import Evidence, Failure, evidence_of
 from fleetcheck.run import RunError
+
+NO_FAILURE = b'"failure":null,'
+HEAD_BYTES = 600
+"""Within these a line of evidence says whether it is a failure."""
 
 Key = tuple[str, str]
 """(node name, probe)."""
@@ -64,13 +68,14 @@ class Recorded:
 class Gathering:
     """Live evidence: a pool of threads asks; ``evidence`` waits for one answer, calling ``tick`` meanwhile."""
 
-    def __init__(self, exchange: Asks, journal: Journal, connections: int, tick: Callable[[], None]) -> None:
+    def __init__(self, exchange: Asks, journal: Journal, connections: int, tick: Callable[[], None],
+                 kept: Mapping[Key, int] | None = None) -> None:
         self.exchange = exchange
         self.journal = journal
         self.tick = tick
         self._pool = ThreadPoolExecutor(max_workers=max(1, connections), thread_name_prefix="gather")
         self._asked: dict[Key, Future[int]] = {}
-        self.kept: dict[Key, int] = {}
+        self.kept = kept or {}
 
     def start(self, wanted: Sequence[tuple[Node, Request]]) -> None:
         """Queue every (node, request); answers are awaited in whatever order the checks run."""
@@ -145,3 +150,23 @@ def read_at(path: Path, offset: int) -> Evidence:
 def missing(wanted: Sequence[tuple[Node, Request]], recorded: Mapping[Key, int]) -> list[tuple[Node, Request]]:
     """What a resumed run still has to ask."""
     return [(node, request) for node, request in wanted if (node.name, request.probe) not in recorded]
+
+
+def usable(path: Path, wanted: Sequence[tuple[Node, Request]]) -> dict[Key, int]:
+    """Where a resumed run finds what it need not ask again: answered without a failure, by every collector wanted now."""
+    found = index(path)
+    asked = {(node.name, request.probe): request.collectors for node, request in wanted}
+    return {key: offset for key, offset in found.items() if key in asked and _answers(read_at(path, offset), asked[key])}
+
+
+def _answers(evidence: Evidence, collectors: Sequence[str]) -> bool:
+    return evidence.failure is None and set(collectors) <= set(evidence.answers)
+
+
+def silent(path: Path) -> dict[str, Failure]:
+    """Why nodes brought no answer, of all evidence so far; what this side gave up is no failure of a node."""
+    found = index(path)
+    with path.open("rb") as stream:
+        failed = [key for key, offset in found.items() if stream.seek(offset) >= 0 and NO_FAILURE not in stream.read(HEAD_BYTES)]
+    failures = {node: read_at(path, found[node, probe]).failure for node, probe in failed}
+    return {node: failure for node, failure in failures.items() if failure and failure.kind != "disconnected"}

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from fleetcheck import records
-from fleetcheck.run import RunError
+from fleetcheck.run import RunError, disk
+
+TAIL_BYTES = 1 << 16
 
 
 class Journal:
-    """An append-only JSON-lines file. Each record is one write, so that a killed run leaves whole lines."""
+    """An append-only JSON-lines file. Each record is one write, so that a killed run leaves whole lines.
+
+    Half a line that an earlier run left at the end goes before anything follows it. Raises RunError when the disk refuses.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._stream = path.open("ab", buffering=0)
+        with disk(path):
+            self._stream = path.open("a+b", buffering=0)
+            self._stream.truncate(_whole(self._stream))
+            self._stream.seek(0, os.SEEK_END)
 
     def append(self, record: Any) -> int:
         """Write one record; its offset in the file. Raises RunError when the disk refuses it."""
@@ -31,11 +41,25 @@ class Journal:
         try:
             written = self._stream.write(line)
             if written != len(line):
-                raise OSError(28, "No space left on device")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             self._stream.truncate(offset)
-            raise RunError(f"cannot write {self.path}: {error.strerror}; free some space, then --resume {self.path.parent.name}") from error
+            run = self.path.parent.name
+            raise RunError(f"cannot write {self.path}: {error.strerror}; free some space, then --resume {run}") from error
 
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
+
+
+def _whole(stream: BinaryIO) -> int:
+    """Where the last whole line of a file ends."""
+    end = stream.seek(0, os.SEEK_END)
+    while end > 0:
+        begin = max(0, end - TAIL_BYTES)
+        stream.seek(begin)
+        found = stream.read(end - begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end = begin
+    return 0

@@ -48,7 +48,8 @@ def worse(earlier: Said, later: Said) -> Said:
     return later if order.index(later.outcome) > order.index(earlier.outcome) else earlier
 
 
-def result(planned: Planned, end: Said, recording: Recording, seconds: float, boot_id: str = "") -> Result:
+def result(planned: Planned, end: Said, recording: Recording, seconds: float, boot_id: str = "",
+           description: str = "") -> Result:
     """The Result of one item."""
     blamed = recording.offenders if end.outcome == "failed" else []
     severity, action = graded(planned, blamed)
@@ -59,6 +60,7 @@ def result(planned: Planned, end: Said, recording: Recording, seconds: float, bo
         parts=_parts(blamed, decisive if end.outcome == "failed" else None), metrics=metrics(recording),
         bound=_bound(decisive), source=f"{decisive.bound.source} ({decisive.bound.date})" if decisive else "",
         coverage="; ".join(dict.fromkeys(recording.coverage)), boot_id=boot_id, seconds=round(seconds, 6),
+        description=description,
     )
 
 

@@ -14,7 +14,8 @@ from fleetcheck.policy import AS_MARKED, Word, merged
 
 TIERS = ("quick", "full", "burnin", "acceptance")
 STAGES = {"node": "facts", "burnin": "load", "interconnect": "pairs", "cluster": "cluster"}
-COMPONENTS = ("component", "severity", "action")
+WORDS = ("component", "severity", "action")
+NEEDS = ("any", "idle")
 BY_NAME: Mapping[str, Fact] = {fact.name: fact for fact in FACTS}
 ALWAYS = ("system",)
 """Collectors asked with every facts probe: identity and boot id belong to each answer."""
@@ -35,17 +36,24 @@ class CheckMark:
     tiers: tuple[str, ...] = TIERS
 
 
-def mark(nodeid: str, words: Mapping[str, Any]) -> CheckMark:
+def mark(nodeid: str, unnamed: Sequence[object], words: Mapping[str, Any]) -> CheckMark:
     """A check's marker, verified. Raises CheckError naming the check and the word."""
-    unknown = set(words) - {*COMPONENTS, "needs", "tiers"}
-    lacking = [word for word in COMPONENTS if word not in words]
-    if unknown or lacking:
-        raise CheckError(f"{nodeid}: @pytest.mark.check lacks {lacking} or has unknown {sorted(unknown)}")
-    if words["severity"] not in records.SEVERITIES or words["action"] not in records.ACTIONS:
-        raise CheckError(f"{nodeid}: severity is one of {records.SEVERITIES}, action one of {records.ACTIONS}")
-    if words.get("needs", "any") not in ("any", "idle"):
-        raise CheckError(f"{nodeid}: needs is 'any' or 'idle'")
-    return CheckMark(**{**words, "tiers": tuple(words.get("tiers", TIERS))})
+    tiers = words.get("tiers", TIERS)
+    rules = (
+        (not unnamed, "words need their names: component=…, severity=…, action=…"),
+        (not (lacking := [word for word in WORDS if word not in words]), f"lacks {', '.join(lacking)}"),
+        (not (odd := sorted(set(words) - {*WORDS, "needs", "tiers"})), f"has unknown words: {', '.join(odd)}"),
+        (isinstance(words.get("component"), str) and words.get("component"), "component is a name such as 'gpu-memory'"),
+        (words.get("severity") in records.SEVERITIES, f"severity is one of {', '.join(records.SEVERITIES)}"),
+        (words.get("action") in records.ACTIONS, f"action is one of {', '.join(records.ACTIONS)}"),
+        (words.get("needs", "any") in NEEDS, f"needs is one of {', '.join(NEEDS)}"),
+        (isinstance(tiers, (tuple, list)) and tiers and all(tier in TIERS for tier in tiers),
+         f"tiers is a tuple of some of {', '.join(TIERS)}"),
+    )
+    broken = next((sentence for kept, sentence in rules if not kept), "")
+    if broken:
+        raise CheckError(f"{nodeid}: @pytest.mark.check: {broken}")
+    return CheckMark(**{**words, "tiers": tuple(tiers)})
 
 
 def stage(nodeid: str) -> str:
@@ -108,10 +116,22 @@ def duplicates(checks: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{name}: {', '.join(owners)}" for name, owners in files.items() if len(owners) > 1]
 
 
+NARROWING = {
+    "keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore", "ignore_glob": "--ignore-glob",
+    "lf": "--lf", "stepwise": "--stepwise", "maxfail": "--maxfail", "setuponly": "--setup-only",
+}
+"""Options of pytest that leave checks out, or may: by their name in its configuration."""
+
+
 def narrowed(options: Mapping[str, Any], paths: Sequence[str]) -> str:
     """Why a run is partial, in the words of the command line; empty when every check of the tier runs."""
-    why = [f"{flag} {options[key]}".strip() for key, flag in
-           (("keyword", "-k"), ("markexpr", "-m"), ("deselect", "--deselect")) if options.get(key)]
-    why += ["--lf"] if options.get("lf") else []
-    why += ["-x" if options["maxfail"] == 1 else f"--maxfail {options['maxfail']}"] if options.get("maxfail") else []
-    return ", ".join([*why, *paths])
+    given = [(flag, options[key]) for key, flag in NARROWING.items() if options.get(key)]
+    return ", ".join([*(_flag(flag, value) for flag, value in given), *paths])
+
+
+def _flag(flag: str, value: object) -> str:
+    if flag == "--maxfail" and value == 1:
+        return "-x"
+    if value is True:
+        return flag
+    return f"{flag} {' '.join(map(str, value)) if isinstance(value, list) else value}"

@@ -106,10 +106,23 @@ class Result:
     nodes: tuple[str, ...] = ()
     description: str = ""
 
+    def slim(self) -> Result:
+        """Without what only reports on a single item need: a fleet's results must fit into memory."""
+        return dataclasses.replace(self, metrics={}, bound=None, source="", coverage="", boot_id="", description="")
+
 
 def as_line(record: Any) -> dict[str, Any]:
     """A record as the mapping that goes on its line."""
-    return dataclasses.asdict(record)
+    return {name: _plain(getattr(record, name)) for name in record.__slots__}
+
+
+def _plain(value: Any) -> Any:
+    """A record inside a record as its mapping; anything else as it is, for copying each value costs more than writing it."""
+    if isinstance(value, (Failure, Answer)):
+        return as_line(value)
+    if isinstance(value, dict) and isinstance(next(iter(value.values()), None), Answer):
+        return {name: as_line(answer) for name, answer in value.items()}
+    return value
 
 
 def evidence_of(line: Mapping[str, Any]) -> Evidence:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from fleetcheck import inventory, records
 
@@ -60,7 +62,11 @@ class Run:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """The content of run.json; empty when the run never got that far."""
-        return json.loads(self.about.read_text()) if self.about.exists() else {}
+        try:
+            told: dict[str, Any] = json.loads(self.about.read_text()) if self.about.exists() else {}
+        except (OSError, ValueError) as error:
+            raise RunError(f"{self.about}: {error}; start a new run") from error
+        return told
 
     def inventory(self) -> inventory.Inventory:
         """The inventory kept with the run; its relative paths still mean what they meant beside the original."""
@@ -82,6 +88,10 @@ class Run:
         """The evidence."""
         return (records.evidence_of(line) for line in lines(self.evidence))
 
+    def by_node(self) -> StoredResults:
+        """The results, read from disk node by node."""
+        return StoredResults(self.results)
+
     def conclusions(self) -> dict[str, Any]:
         """The content of verdicts.json."""
         try:
@@ -95,21 +105,50 @@ class Run:
         write_atomically(self.about, json.dumps(dict(facts), indent=1) + "\n")
 
 
+class StoredResults(Mapping[str, Sequence[records.Result]]):
+    """Results on disk by the node they belong to ('' for the fleet's), in memory only for the node asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offsets: dict[str, list[int]] = {}
+        for offset, line in placed_lines(path):
+            self._offsets.setdefault(line["node"], []).append(offset)
+
+    def __getitem__(self, node: str) -> Sequence[records.Result]:
+        with self._path.open("rb") as stream:
+            return [self._at(stream, offset) for offset in self._offsets[node]]
+
+    def _at(self, stream: BinaryIO, offset: int) -> records.Result:
+        stream.seek(offset)
+        return records.result_of(json.loads(stream.readline()))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+
 def lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a JSON-lines file. A last line cut short (a killed run) ends the file; any other bad line is an error.
 
     Raises RunError naming file and line.
     """
-    if not path.exists():
-        return
-    with path.open("rb") as stream:
+    return (line for _, line in placed_lines(path))
+
+
+def placed_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same, each with the byte at which its line begins."""
+    offset = 0
+    with path.open("rb") if path.exists() else io.BytesIO() as stream:
         for number, line in enumerate(stream, 1):
             if not line.endswith(b"\n"):
                 return
             try:
-                yield json.loads(line)
+                yield offset, json.loads(line)
             except ValueError as error:
                 raise RunError(f"{path}:{number}: damaged line ({error}); remove it or gather the node again") from error
+            offset += len(line)
 
 
 def create(reports: Path, suffix: str = "") -> Run:
@@ -145,9 +184,17 @@ def keep_inventory(run: Run, kept: inventory.Inventory) -> None:
     """Copy the inventory and its profiles into the run, so that it can be judged again anywhere."""
     folder = run.path / "inventory"
     (folder / "profiles").mkdir(parents=True, exist_ok=True)
-    (folder / kept.path.name).write_text(kept.text)
-    for name, text in kept.profile_texts.items():
-        (folder / "profiles" / Path(name).name).write_text(text)
+    texts = {folder / kept.path.name: kept.text}
+    texts |= {folder / "profiles" / Path(name).name: text for name, text in kept.profile_texts.items()}
+    for path, text in texts.items():
+        if not path.is_file() or path.read_text() != text:
+            write_atomically(path, text)
+
+
+def clear(run: Run) -> None:
+    """Remove what a resumed run concluded before: its items are judged anew; its evidence stays."""
+    for stale in (run.plan, run.results, run.verdicts):
+        stale.unlink(missing_ok=True)
 
 
 def adopt_evidence(run: Run, earlier: Run) -> None:
@@ -157,7 +204,27 @@ def adopt_evidence(run: Run, earlier: Run) -> None:
     try:
         os.link(earlier.evidence, run.evidence)
     except OSError:
-        shutil.copyfile(earlier.evidence, run.evidence)
+        with disk(run.evidence):
+            shutil.copyfile(earlier.evidence, run.evidence)
+
+
+def own_evidence(run: Run) -> None:
+    """Part a run's evidence from replays that share the file, before more is added to it. Raises RunError."""
+    if run.evidence.exists() and run.evidence.stat().st_nlink > 1:
+        own = run.evidence.with_suffix(".own")
+        with disk(run.evidence):
+            shutil.copyfile(run.evidence, own)
+            own.replace(run.evidence)
+
+
+@contextmanager
+def disk(path: Path) -> Iterator[None]:
+    """A refusal of the disk becomes one sentence. Raises RunError."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"cannot write {error.filename or path}: {error.strerror}; free some space or choose another place "
+                       f"with --reports DIR") from error
 
 
 def write_atomically(path: Path, text: str) -> None:

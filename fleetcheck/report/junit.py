@@ -27,13 +27,15 @@ PROPERTIES = ("verdict", "certified", "action", "state", "serial", "profile", "r
 
 
 def write(
-    folder: Path, verdicts: Mapping[str, Any], results: Sequence[Result], nodes: Sequence[Node],
+    folder: Path, verdicts: Mapping[str, Any], results: Sequence[Result] | Mapping[str, Sequence[Result]],
+    nodes: Sequence[Node],
 ) -> tuple[Path, ...]:
     """Write the report of a judged run into its folder; the files written. Files of an earlier rendering are removed.
 
     Raises RunError when the disk refuses.
     """
-    outcomes, missing = _by_suite(results), _by_suite_missing(verdicts["missing"])
+    outcomes = results if isinstance(results, Mapping) else _by_suite(results)
+    missing = _by_suite_missing(verdicts["missing"])
     written = []
     for name, suites in files([*verdicts["nodes"]], nodes).items():
         document = render(suites, verdicts, outcomes, missing)

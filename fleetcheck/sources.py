@@ -1,0 +1,72 @@
+"""Where a run's evidence comes from: its nodes, a simulated rack, or an earlier run. Runs on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleetcheck import run
+from fleetcheck.at_hand import Source
+from fleetcheck.exchange import Exchange, Request
+from fleetcheck.gather import Gathering, Recorded, missing, usable
+from fleetcheck.inventory import Inventory, Node
+from fleetcheck.journal import Journal
+from fleetcheck.records import Evidence
+
+if TYPE_CHECKING:
+    from fleetcheck.sandbox.fleet import Sandbox
+
+Asked = Sequence[tuple[Node, Request]]
+
+
+@dataclass
+class Live:
+    """Nodes being asked, and the simulated rack they may belong to."""
+
+    gathering: Gathering
+    sandbox: Sandbox | None = None
+
+    def evidence(self, node: str, probe: str) -> Evidence:
+        """One probe's evidence, waiting for it."""
+        return self.gathering.evidence(node, probe)
+
+    def close(self) -> None:
+        """End every connection, then the rack."""
+        try:
+            self.gathering.close()
+        finally:
+            if self.sandbox is not None:
+                self.sandbox.stop()
+
+
+def replayed(this: run.Run, earlier: run.Run) -> Source:
+    """The evidence of an earlier run, adopted by this one. Raises RunError."""
+    run.adopt_evidence(this, earlier)
+    return Recorded(this.evidence)
+
+
+def live(this: run.Run, inventory: Inventory, requests: Callable[[Inventory], Asked], connections: int,
+         tick: Callable[[], None]) -> Live:
+    """Start asking. What this run already knows is not asked again; a failure is. Raises RunError or SandboxError."""
+    run.own_evidence(this)
+    rack = _rack(inventory)
+    try:
+        wanted = requests(rack.inventory if rack else inventory)
+        kept = usable(this.evidence, wanted) if this.evidence.exists() else {}
+        gathering = Gathering(Exchange(log=this.path / "gather.log"), Journal(this.evidence), connections, tick, kept)
+    except BaseException:
+        if rack:
+            rack.stop()
+        raise
+    gathering.start(missing(wanted, kept))
+    return Live(gathering, rack)
+
+
+def _rack(inventory: Inventory) -> Sandbox | None:
+    """The simulated rack of an inventory that describes one, started."""
+    if not inventory.sandbox:
+        return None
+    from fleetcheck import sandbox  # only a simulated fleet pays for it
+
+    return sandbox.start(inventory)
