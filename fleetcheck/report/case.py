@@ -43,7 +43,7 @@ def ending(result: Result) -> FinalResult:
     """failure for a finding (typed by severity), error for what was not measured, skipped for what does not apply."""
     message = clean(result.message.partition("\n")[0], MESSAGE_CHARACTERS)
     if result.outcome == "skipped":
-        return Skipped(message, "does not apply")
+        return Skipped(message, "waived" if message.startswith("waived until ") else "does not apply")
     end = Failure(message, result.severity) if result.outcome == "failed" else Error(message, "not measured")
     end.text = clean(result.message, TEXT_CHARACTERS)
     return end

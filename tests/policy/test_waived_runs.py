@@ -78,6 +78,7 @@ def test_a_waiver_stands_beside_the_certificate_and_in_the_page(fleet):
     assert (True, {"planned": 1, "measured": 1}) == (node["certified"], node["coverage"])
     assert {"check": "test_trap", "until": "9999-12-24", "reason": "hangs"} in node["waived"]
     assert "n[1-2]: test_trap until 9999-12-24: hangs" in done.stdout
+    assert '<skipped message="waived until 9999-12-24: hangs" type="waived"/>' in (run / "junit.xml").read_text()
 
 
 def test_what_is_wholly_waived_is_not_gathered_and_certifies_nothing(fleet):
