@@ -60,26 +60,27 @@ class Gateways:
                 gateway.attempt.end("closed")
 
     def _gateway(self, node: Node, hops: str, attempt: Attempt) -> Gateway:
+        key = hops, repr(jump_settings(node, hops))
         with self._lock:
-            gateway = self._gateways.setdefault((hops, repr(node.ssh)), Gateway(hops))
+            gateway = self._gateways.setdefault(key, Gateway(hops))
         with gateway.lock:
-            if not gateway.usable and gateway.error is None:
+            if not gateway.usable and (gateway.error is None or gateway.error.passing):
                 self._open(gateway, node, attempt.limits)
-        if gateway.error is not None:
-            raise gateway.error
+            if gateway.error is not None:
+                raise gateway.error
         return gateway
 
     def _open(self, gateway: Gateway, node: Node, limits: Limits) -> None:
         """Log in to the last hop, through those before it. A failure is kept: every node behind it gets the same answer."""
         before, _, hop = gateway.hops.rpartition(",")
         address, settings = jump_settings(node, hop)
-        gateway.attempt = Attempt(Intake("-"), limits, 0)
+        gateway.attempt, gateway.error = Attempt(Intake("-"), limits, 0), None
         try:
             target = self._ssh.resolver.target(address, settings)
             sock = self._sock(node, before, target, gateway.attempt)
             gateway.transport = self._ssh.login(sock, target, gateway.attempt)
         except TransportError as error:
-            gateway.error = TransportError("jump", f"jump host {hop}: {error}")
+            gateway.error = TransportError("jump", f"jump host {hop}: {error}", error.passing)
             gateway.attempt.end("finished")
 
     def _sock(self, node: Node, before: str, target: Target, attempt: Attempt) -> Any:

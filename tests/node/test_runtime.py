@@ -15,8 +15,8 @@ def fine(host, settings): return {"who": settings["who"], "nan": float("nan"), "
 def broken(host, settings): return helper()
 def helper(): raise ValueError("bad\x1b[31m")
 def hangs(host, settings): time.sleep(60)
-def hangs_in_a_program(host, settings): host.run(["sleep", "61"], 60)
-def daemonises(host, settings): return {"status": host.run(["sh", "-c", "sleep 62 & echo started"], 5).status}
+def hangs_in_a_program(host, settings): host.run(["sleep", "3661"], 60)
+def daemonises(host, settings): return {"status": host.run(["sh", "-c", "sleep 3662 & echo started"], 5).status}
 def exits(host, settings): os._exit(3)
 def crashes(host, settings): os.kill(os.getpid(), 11)
 def leaves(host, settings): raise SystemExit(0)
@@ -82,7 +82,7 @@ def test_what_collectors_print_goes_nowhere(answers):
 
 def test_what_programs_leave_behind_is_ended(answers):
     assert {"status": 0} == answers["daemonises"]["data"]
-    assert [] == [line for line in ps() if line.startswith(("sleep 60", "sleep 61", "sleep 62"))]
+    assert [] == [line for line in ps() if line.startswith(("sleep 3661", "sleep 3662"))]
 
 
 def ps():
@@ -116,7 +116,7 @@ def test_a_request_out_of_time_is_answered_with_what_there_is(archive):
 def started(tmp_path):
     """A node at work on a collector whose program hangs, holding a pipe of ours open."""
     source = """
-def waits(host, settings): host.run(["sh", "-c", "exec 3>%s; echo x >&3; exec sleep 63" % settings["pipe"]], 60)
+def waits(host, settings): host.run(["sh", "-c", "exec 3>%s; echo x >&3; exec sleep 3663" % settings["pipe"]], 60)
 COLLECTORS = (("waits", waits, 50),)"""
     os.mkfifo(tmp_path / "pipe")
     node = subprocess.Popen(["/bin/sh", "-c", COMMAND], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 NO_SSHD = "no sshd on this machine: install openssh-server to run these tests against a real server"
 
@@ -37,6 +39,8 @@ def free_port() -> int:
 
 
 def keygen(path: Path, kind: str = "ed25519", *more: str) -> Path:
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("no ssh-keygen on this machine: install openssh-client")
     subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-C", "test", "-f", path, *more], check=True)
     return path
 

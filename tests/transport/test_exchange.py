@@ -26,7 +26,7 @@ def patient(archive):
 def test_closing_ends_every_ask_at_once(patient, node, sshd, request_of, tmp_path):
     """In TCP connect, before the banner, in key exchange, in a collector; over each transport."""
     hang = keygen(tmp_path / "hang")
-    sshd.authorize(hang, 'command="sleep 66"')
+    sshd.authorize(hang, 'command="exec cat >/dev/null"')
     told = threading.Semaphore(0)
 
     def banner(connection):
@@ -62,7 +62,7 @@ def test_no_thread_outlives_the_exchange(archive, node, sshd, request_of):
 
 
 def test_each_ask_is_a_line_of_the_log(archive, node, sshd, request_of, tmp_path, capfd, caplog):
-    exchange = Exchange(log=tmp_path / "gather.log", archive=archive)
+    exchange = Exchange(log=tmp_path / "gather.log", limits=Limits(connect_seconds=1), archive=archive)
     exchange.ask(node(sshd), request_of(seconds=20))
     with black_hole() as port:
         exchange.ask(node(sshd, name="n2", ssh={"port": port}), request_of())

@@ -64,7 +64,7 @@ def failure(ask, ask_briefly, node, sshd):
 
 def test_other_nodes_do_not_notice(ask_briefly, node, sshd, impostor):
     """Garbage, a hang, a refused port and a black hole, asked at the same time as healthy nodes."""
-    garbage, hang = impostor("\nfor _ in range(200): say(b'g' * (1 << 20))"), impostor("import time; time.sleep(60)")
+    garbage, hang = impostor("\nfor _ in range(200): say(b'g' * (1 << 20))"), impostor("sys.stdin.read()")
     with ThreadPoolExecutor(8) as pool, black_hole() as hole:
         ports = [pool.submit(ask_briefly, node(sshd, ssh={"port": port})) for port in (free_port(), hole)]
         logins = [pool.submit(ask_briefly, node(sshd, ssh={"identity_file": key}), seconds=0.5) for key in (garbage, hang)]
@@ -133,14 +133,14 @@ def test_control_characters_of_a_node_reach_no_message(ask, node, sshd, impostor
 
 
 def test_a_hang_after_half_a_reply(failure, impostor):
-    found = failure(impostor("import time; say(begin(10000), b'x' * 5000); time.sleep(60)"), brief=True)
+    found = failure(impostor("say(begin(10000), b'x' * 5000); sys.stdin.read()"), brief=True)
     assert "deadline" == found.kind
     assert "5,000 of 10,000 bytes of the reply" in found.message
     assert "D state" in found.message
 
 
 def test_a_hang_before_any_word(failure, impostor):
-    found = failure(impostor("", command="sleep 60"), brief=True)
+    found = failure(impostor("", command="exec cat >/dev/null"), brief=True)
     assert "deadline" == found.kind
 
 
