@@ -60,7 +60,7 @@ class Gateways:
                 gateway.attempt.end("closed")
 
     def _gateway(self, node: Node, hops: str, attempt: Attempt) -> Gateway:
-        key = hops, repr(jump_settings(node, hops))
+        key = hops, repr(jump_settings(node, hops.rpartition(",")[2]))
         with self._lock:
             gateway = self._gateways.setdefault(key, Gateway(hops))
         with gateway.lock:

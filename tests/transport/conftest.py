@@ -12,7 +12,7 @@ from fleetcheck.exchange import Exchange, Request
 from fleetcheck.nodes import Node, SshSettings
 from fleetcheck.transport.attempt import Limits
 
-LIMITS = Limits(connect_seconds=1.0, login_seconds=10.0, grace_seconds=1.0)
+LIMITS = Limits(connect_seconds=1.0, login_seconds=30.0, grace_seconds=5.0)
 COLLECTORS = """
 def hello(host, settings):
     return {"hello": settings.get("who", "you")}
@@ -50,7 +50,7 @@ def a_node(sshd=None, name="n1", address="127.0.0.1", **more):
     return Node(name, address, "cpu", ssh=SshSettings(**settings), **more)
 
 
-def a_request(*collectors, seconds=3.0, **settings):
+def a_request(*collectors, seconds=20.0, **settings):
     return Request("run", "facts", "facts-fast", collectors or ("hello",), seconds, settings)
 
 
