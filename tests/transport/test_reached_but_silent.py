@@ -67,7 +67,8 @@ def test_other_nodes_do_not_notice(ask, ask_briefly, node, sshd, impostor):
     garbage, hang = impostor("\nfor _ in range(200): say(b'g' * (1 << 20))"), impostor("sys.stdin.read()")
     with ThreadPoolExecutor(8) as pool, black_hole() as hole:
         ports = [pool.submit(ask_briefly, node(sshd, ssh={"port": port})) for port in (free_port(), hole)]
-        logins = [pool.submit(ask_briefly, node(sshd, ssh={"identity_file": key}), seconds=0.5) for key in (garbage, hang)]
+        logins = [pool.submit(ask, node(sshd, ssh={"identity_file": garbage})),
+                  pool.submit(ask_briefly, node(sshd, ssh={"identity_file": hang}), seconds=0.5)]
         well = [pool.submit(ask, node(sshd)) for _ in range(4)]
         kinds = [sick.result().failure.kind for sick in ports + logins]
         assert ["refused", "connect-timeout", "too-large", "deadline"] == kinds

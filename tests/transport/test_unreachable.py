@@ -13,7 +13,7 @@ def failure(ask, ask_briefly, node, sshd):
         found = (ask_briefly if brief else ask)(node(sshd, name="sick", transport=transport, **settings))
         assert found.failure is not None and {} == found.answers
         assert found.failure.message.startswith("sick: facts-fast over ")
-            assert found.failure.message.isprintable()
+        assert found.failure.message.isprintable()
         return found
 
     return failure
