@@ -6,7 +6,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fleetcheck.facts import clock, cpu, driver, filesystems, gpu, gpu_life, kernel_log, memory, network, pci, rdma, system
+from fleetcheck.facts import (
+    cables,
+    clock,
+    cpu,
+    dimms,
+    driver,
+    drives,
+    event_log,
+    filesystems,
+    gpu,
+    gpu_life,
+    kernel_log,
+    management,
+    memory,
+    network,
+    pci,
+    rdma,
+    system,
+)
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 
@@ -44,4 +62,11 @@ FACTS: tuple[Fact, ...] = (
     Fact("links", "network", network.build),
     Fact("hcas", "rdma", rdma.build),
     Fact("clock", "time", clock.build, timed=True),
+    Fact("drives", "drives", drives.build, "facts-slow"),
+    Fact("arrays", "drives", drives.build_arrays, "facts-slow"),
+    Fact("bmc", "bmc", management.build, "facts-slow"),
+    Fact("event_log", "bmc", event_log.build, "facts-slow"),
+    Fact("cables", "modules", cables.build, "facts-slow"),
+    Fact("interfaces", "modules", cables.build_interfaces, "facts-slow"),
+    Fact("dimms", "dimms", dimms.build, "facts-slow"),
 )

@@ -4,12 +4,16 @@ A collector is ``collect(host, settings) -> dict``; seconds is its own deadline,
 """
 
 from fleetcheck.node.collectors import (
+    bmc,
     clock,
     cpu,
+    dimms,
+    drives,
     filesystems,
     gpu,
     kernel_log,
     memory,
+    modules,
     network,
     pci,
     rdma,
@@ -27,4 +31,8 @@ COLLECTORS = (
     ("time", clock.collect, 45),
     ("gpu", gpu.collect, 40),  # a driver's first start with persistence off takes tens of seconds
     ("pci", pci.collect, 15),
+    ("drives", drives.collect, 90),
+    ("bmc", bmc.collect, 115),  # a management controller lists its sensors in tens of seconds
+    ("modules", modules.collect, 90),
+    ("dimms", dimms.collect, 25),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +59,7 @@ def _rdma(node: Node) -> Answers:
     }
     for port, hca in hcas:
         answers |= {f"ibstat {hca.name}": says(adapters[hca.name]), f"ibstatus {hca.name}": says(status[hca.name]),
-                    f"mlxlink {hca.name}": says(_mlxlink(node, port, hca))}
+                    **_mlxlink(node, port, hca)}
     return answers
 
 
@@ -89,11 +90,20 @@ def _status(node: Node, port: int, hca: Hca) -> str:
             f"\trate:\t\t {rate(hca)}\n\tlink_layer:\t {hca.link_layer}\n")
 
 
-def _mlxlink(node: Node, port: int, hca: Hca) -> str:
+def _sections(node: Node, port: int, hca: Hca) -> dict[str, dict[str, object]]:
     sections = {"Operational Info": _operational(hca), "Troubleshooting Info": _troubleshooting(hca)}
     if hca.compute:
         sections |= {"Physical Counters": _physical(node), "Module Info": _module(node, port)}
-    return "".join(f"\n{title}\n{'-' * len(title)}\n{rows(values, width=35)}" for title, values in sections.items())
+    return sections
+
+
+def _mlxlink(node: Node, port: int, hca: Hca) -> Answers:
+    """One port by mlxlink: in sections of text, and as the document of ``--json``, where every value is text."""
+    sections = _sections(node, port, hca)
+    text = "".join(f"\n{title}\n{'-' * len(title)}\n{rows(values, width=35)}" for title, values in sections.items())
+    output = {title: {name: str(value) for name, value in values.items()} for title, values in sections.items()}
+    document = {"result": {"output": output}, "status": {"code": 0, "message": "success"}}
+    return {f"mlxlink {hca.name}": says(text), f"mlxlink --json {hca.name}": says(json.dumps(document, indent=1) + "\n")}
 
 
 def _operational(hca: Hca) -> dict[str, object]:
@@ -124,8 +134,8 @@ def _module(node: Node, port: int) -> dict[str, object]:
             "Vendor Name": "NVIDIA",
             "Vendor Part Number": "MMS4X00-NS400", "Vendor Serial Number": node.identity.part_serial("cable", port,
                                                                                                      "MT"),
-            "Temperature [C]": "47 [-5..75]", "Rx Power Current [dBm]": "1.2,1.0,1.4,0.9",
-            "Tx Power Current [dBm]": "1.8,1.7,1.9,1.6"}
+            "Temperature [C]": "47 [-5..75]", "Rx Power Current [dBm]": "1.2,1.0,1.4,0.9 [-10.41..6]",
+            "Tx Power Current [dBm]": "1.8,1.7,1.9,1.6 [-7..6]"}
 
 
 def _ethtool(one: _Interface) -> Answers:

@@ -19,7 +19,8 @@ def node_watts(node: Node) -> int:
 def commands(node: Node) -> Answers:
     """All supplies present, fans turning, an event log that holds nothing but its clearing."""
     sensors = _sensors(node)
-    lists = spelled(("ipmitool sdr", "ipmitool sdr list", "ipmitool sdr elist"), says("".join(sensors)))
+    lists = spelled(("ipmitool sdr", "ipmitool sdr list"), says("".join(sensors)))
+    lists["ipmitool sdr elist"] = says("".join(_extended(number, line) for number, line in enumerate(sensors)))
     watts = node_watts(node)
     cleared = node.moment.ago(86_400 * 120).strftime("%m/%d/%Y | %H:%M:%S")
     log = f"   1 | {cleared} UTC | Event Logging Disabled SEL_Status | Log area reset/cleared | Asserted\n"
@@ -34,6 +35,7 @@ def commands(node: Node) -> Answers:
         "ipmitool": fails("No command provided!\n"),
         "ipmitool sel": says("SEL Information\nVersion          : 1.5 (v1.5, v2 compliant)\nEntries          : 1\n"
                              "Percent Used     : 0%\n"),
+        "ipmitool sel time get": says(f"{node.moment.ago(0):%m/%d/%Y %H:%M:%S} UTC\n"),
         **spelled(("ipmitool sel elist", "ipmitool sel list"), says(log)), "ipmitool dcmi power reading": says(power),
         "ipmitool chassis status": says(_CHASSIS),
         "ipmitool mc info": says("Device ID                 : 32\nFirmware Revision         : 1.04\n"
@@ -71,6 +73,12 @@ def _sensors(node: Node) -> list[str]:
                for number in range(server.supplies)}
     values["Pwr Consumption"] = f"{node_watts(node)} Watts"
     return [f"{name:<16} | {value:<17} | ok\n" for name, value in values.items()]
+
+
+def _extended(number: int, line: str) -> str:
+    """A line of ``sdr list`` as ``sdr elist`` has it: number and entity of the sensor between name and reading."""
+    name, reading, status = (word.strip() for word in line.split("|"))
+    return f"{name:<16} | {number + 1:02X}h | {status:<3} |  7.{number % 9 + 1} | {reading}\n"
 
 
 def _kind(line: str) -> str:

@@ -1,0 +1,145 @@
+"""What the management controller tells now: sensors, power supplies, fans, inlet, draw, chassis. Runs on the controller."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from fleetcheck.absent import Absent, NotMeasured
+from fleetcheck.facts.growth import noted
+from fleetcheck.facts.section import Section
+from fleetcheck.inventory import Node
+from fleetcheck.profile import Profile
+from fleetcheck.recording import Concern, Part
+from fleetcheck.view import Parts, Reading, View
+
+CRITICAL = frozenset({"cr", "nr", "lcr", "lnr", "ucr", "unr"})
+SILENT = frozenset({"ns", "us"})
+INLET = re.compile(r"inlet|intake|ambient|front.?panel.?temp", re.IGNORECASE)
+SUPPLY = re.compile(r"^(PSU? ?\d+|PS\d+|Power Supply|PWS)", re.IGNORECASE)
+FAILED = re.compile(r"AC lost|input lost|Failure detected|Predictive failure|Config Error|out-of-range", re.IGNORECASE)
+REDUNDANCY = re.compile(r"Redundancy (Lost|Degraded)|Non-Redundant|Not Redundant", re.IGNORECASE)
+PRESENT = "Presence detected"
+CHASSIS_FAULTS = ("Power Overload", "Main Power Fault", "Power Control Fault", "Drive Fault", "Cooling/Fan Fault")
+
+
+class Sensor(View):
+    """One sensor. text: the reading as the controller words it."""
+
+    __slots__ = ()
+    name = Reading(str)
+    status = Reading(str)
+    text = Reading(str)
+    value = Reading(float)
+    unit = Reading(str)
+
+    @property
+    def supply_trouble(self) -> Concern | None:
+        """What a power supply says of itself; lost redundancy alone is noted, a failed supply names itself."""
+        text, status = self.text, self.status
+        if FAILED.search(text):
+            return Concern(f"{text}: replace the supply, or look at its cord and feed")
+        if REDUNDANCY.search(text):
+            return Concern(text, "warn", "observe")
+        return Concern(f"{text} ({status})") if status in CRITICAL else None
+
+    @property
+    def critical(self) -> Concern | None:
+        """Whether it is beyond a critical threshold of the controller's own."""
+        status = self.status
+        return Concern(f"{self.text}, beyond a critical threshold of the controller ({status})") if status in CRITICAL else None
+
+
+class Chassis(Section):
+    """Faults the controller knows of the machine as a whole."""
+
+    __slots__ = ()
+
+    @property
+    def faults(self) -> list[str]:
+        """Those that are set; a fault this controller does not list is not told."""
+        told = self.raw if isinstance(self.raw, Mapping) else {}
+        named = [name for name in CHASSIS_FAULTS if name in told]
+        if not named:
+            raise NotMeasured(self.raw.reason if isinstance(self.raw, Absent) else "the chassis status names no fault at all")
+        words = {name: self.get(name, str) for name in named}
+        odd = [f"{name} is {word!r:.20}" for name, word in words.items() if word not in ("true", "false")]
+        set_ = [name for name, word in words.items() if word == "true"]
+        if odd and not set_:
+            raise NotMeasured("; ".join(odd))
+        return noted("chassis.faults", set_)
+
+
+class Management:
+    """All that the controller tells."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.told = View(data, "bmc")
+        self.chassis = Chassis(data.get("chassis"), "chassis", Part("chassis", "chassis"))
+        listed = self.told.get("sensors", list)
+        broken = self.told.get("unreadable", list)
+        self._gaps = [listed.reason] if isinstance(listed, Absent) else []
+        self._gaps += [broken.reason] if isinstance(broken, Absent) else [f"not a sensor's line: {line!r:.60}" for line in broken]
+        self._sensors = [] if isinstance(listed, Absent) else [Sensor(raw, "sensor", _part(raw)) for raw in listed]
+
+    @property
+    def fans(self) -> Parts[Sensor]:
+        """Every fan that reads its speed; a slot without a fan reads nothing. Skips where no fan is (liquid cooling)."""
+        return self._some(lambda sensor: sensor.unit == "RPM", "fans", "the controller knows no fan", "fan")
+
+    @property
+    def supplies(self) -> Parts[Sensor]:
+        """Every sensor of a power supply that words its state."""
+        found = self._some(lambda sensor: bool(SUPPLY.match(sensor.name)) and sensor.unit == "" and sensor.status not in SILENT,
+                           "power supply states", "the controller knows no power supply: the rack has them", "psu")
+        return found
+
+    @property
+    def supply_count(self) -> int:
+        """How many power supplies are in their bays."""
+        states = self.supplies
+        if states.gaps():
+            raise NotMeasured("; ".join(states.gaps()))
+        return noted("bmc.supply_count", sum(PRESENT in sensor.text for sensor in states.present))
+
+    @property
+    def inlet(self) -> Parts[Sensor]:
+        """The temperature of the air that comes in; there must be a sensor for it."""
+        found = self._matching(lambda sensor: sensor.unit == "degrees C" and bool(INLET.search(sensor.name)))
+        return Parts(found, "inlet sensors", len(found) or 1, self._gaps)
+
+    @property
+    def others(self) -> Parts[Sensor]:
+        """Every sensor that is no fan, no power supply and not the inlet: those have checks of their own."""
+        found = self._matching(lambda sensor: sensor.unit != "RPM" and not SUPPLY.match(sensor.name) and not INLET.search(sensor.name))
+        return Parts(found, "other sensors", len(found) or 1, self._gaps)
+
+    @property
+    def watts(self) -> float:
+        """What the node draws."""
+        power = View(self.told.raw.get("power") if isinstance(self.told.raw, Mapping) else self.told.raw, "bmc.power")
+        watts: float = power.get("watts", float)
+        return watts
+
+    def _some(self, which: Callable[[Sensor], bool], what: str, none: str, kind: str) -> Parts[Sensor]:
+        found = self._matching(which)
+        if not found and not self._gaps and self._sensors:
+            pytest.skip(none)
+        views = [Sensor(sensor.raw, kind, Part(kind, sensor.label, sensor.label)) for sensor in found]
+        return Parts(views, what, len(views) or 1, self._gaps)
+
+    def _matching(self, which: Callable[[Sensor], bool]) -> list[Sensor]:
+        return [sensor for sensor in self._sensors if not isinstance(sensor.name, Absent) and which(sensor)]
+
+
+def _part(raw: Any) -> Part:
+    name = str(raw.get("name", "?")) if isinstance(raw, Mapping) else "?"
+    return Part("sensor", name, name)
+
+
+def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Management:
+    """The controller's answers."""
+    return Management(data)
