@@ -170,7 +170,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     if session.items:
         _begin(session, fleet)
-        gc.freeze()  # thousands of items live as long as the process: no need to look through them again and again
+        gc.collect()  # items of the same files that were not selected
+        gc.freeze()  # the selected ones live as long as the process: no need to look through them again and again
 
 
 def _begin(session: pytest.Session, fleet: Fleet) -> None:

@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -227,12 +227,12 @@ def disk(path: Path) -> Iterator[None]:
                        f"with --reports DIR") from error
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one, never half of it."""
+def write_atomically(path: Path, text: str | Iterable[str]) -> None:
+    """Write a file, of one text or its pieces, so that a reader sees the old one or the new one, never half of it."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+            stream.writelines([text] if isinstance(text, str) else text)
         Path(name).chmod(0o640)
         Path(name).replace(path)
     except OSError:

@@ -7,12 +7,14 @@ belongs to no single node is in ``junit.xml``. CI collects ``junit*.xml``.
 from __future__ import annotations
 
 import re
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+from xml.sax.saxutils import quoteattr
 
-from junitparser import JUnitXml, TestCase, TestSuite
+from junitparser import TestCase, TestSuite
 
 from fleetcheck.inventory import Node
 from fleetcheck.records import Result
@@ -20,6 +22,8 @@ from fleetcheck.report.case import MESSAGE_CHARACTERS, testcase, unaccounted
 from fleetcheck.run import RunError, write_atomically
 from fleetcheck.text import clean
 
+DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
+CHUNK_CHARACTERS = 1 << 20
 NODES_PER_FILE = 512
 FLEET = "fleet"
 """Name of the suite of items about several nodes; its key among suites is the empty name, which no node has."""
@@ -38,16 +42,17 @@ def write(
     missing = _by_suite_missing(verdicts["missing"])
     written = []
     for name, suites in files([*verdicts["nodes"]], nodes).items():
-        document = render(suites, verdicts, outcomes, missing)
-        written.append(_write(folder / name, document))
+        built = (suite(each, verdicts, outcomes, missing) for each in suites)
+        written.append(_write(folder / name, document_name(verdicts), built))
     for stale in set(folder.glob("junit*.xml")) - set(written):
         stale.unlink()
     return tuple(written)
 
 
-def _write(path: Path, document: JUnitXml) -> Path:
+def _write(path: Path, name: str, suites: Iterable[TestSuite]) -> Path:
     try:
-        write_atomically(path, '<?xml version="1.0" encoding="utf-8"?>\n' + document.tostring().decode())
+        with tempfile.TemporaryFile("w+", encoding="utf-8", dir=path.parent) as body:
+            write_atomically(path, document(name, suites, body))
     except OSError as error:
         hint = f"free some space, then: fleetcheck report {path.parent.name}"
         raise RunError(f"cannot write {path}: {error.strerror}; {hint}") from error
@@ -85,22 +90,35 @@ def file_names(racks: Iterable[str]) -> dict[str, str]:
     return chosen
 
 
-def render(
-    suites: Iterable[str], verdicts: Mapping[str, Any], outcomes: Mapping[str, Sequence[Result]],
+def document_name(verdicts: Mapping[str, Any]) -> str:
+    """What a document is called."""
+    return clean(f"{verdicts['fleet']} {verdicts['run']}", MESSAGE_CHARACTERS)
+
+
+def document(name: str, suites: Iterable[TestSuite], body: TextIO) -> Iterator[str]:
+    """One document with these suites, its counts summed up, piece by piece: a thousand nodes' do not fit into memory.
+
+    body: a file for what stands between its opening tag, which has the counts, and its end.
+    """
+    tests = failures = errors = 0
+    seconds = 0.0
+    for each in suites:
+        body.write(each.tostring().decode())
+        tests, failures, errors = tests + each.tests, failures + each.failures, errors + each.errors
+        seconds += each.time
+    body.seek(0)
+    yield (f'{DECLARATION}<testsuites name={quoteattr(name)} tests="{tests}" failures="{failures}" errors="{errors}" '
+           f'time="{seconds:.3f}">')  # no skipped: the Jenkins schema has none here
+    yield from iter(lambda: body.read(CHUNK_CHARACTERS), "")
+    yield "</testsuites>"
+
+
+def suite(
+    name: str, verdicts: Mapping[str, Any], outcomes: Mapping[str, Sequence[Result]],
     missing: Mapping[str, Sequence[Mapping[str, str]]],
-) -> JUnitXml:
-    """One document with these suites, its counts summed up."""
-    document = JUnitXml(clean(f"{verdicts['fleet']} {verdicts['run']}", MESSAGE_CHARACTERS))
-    built = [
-        _suite(name, verdicts, [*_cases(name or FLEET, outcomes.get(name, ()), missing.get(name, ()))])
-        for name in suites
-    ]
-    document.extend(built)
-    document.tests = sum(suite.tests for suite in built)
-    document.failures = sum(suite.failures for suite in built)
-    document.errors = sum(suite.errors for suite in built)
-    document.time = round(sum(suite.time for suite in built), 3)  # no skipped: the Jenkins schema has none here
-    return document
+) -> TestSuite:
+    """The suite of one node, or of the fleet (the empty name)."""
+    return _suite(name, verdicts, [*_cases(name or FLEET, outcomes.get(name, ()), missing.get(name, ()))])
 
 
 def _cases(name: str, results: Sequence[Result], missing: Sequence[Mapping[str, str]]) -> Iterator[TestCase]:
