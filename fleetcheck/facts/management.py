@@ -19,7 +19,7 @@ from fleetcheck.view import Parts, Reading, View
 CRITICAL = frozenset({"cr", "nr", "lcr", "lnr", "ucr", "unr"})
 SILENT = frozenset({"ns", "us"})
 INLET = re.compile(r"inlet|intake|ambient|front.?panel.?temp", re.IGNORECASE)
-SUPPLY = re.compile(r"^(PSU? ?\d+|PS\d+|Power Supply|PWS)", re.IGNORECASE)
+SUPPLY = re.compile(r"^(PSU?[ _]?(\d|Redund)|(Power|Pwr) (Supply|Unit)|PWS)", re.IGNORECASE)
 FAILED = re.compile(r"AC lost|input lost|Failure detected|Predictive failure|Config Error|out-of-range", re.IGNORECASE)
 REDUNDANCY = re.compile(r"Redundancy (Lost|Degraded)|Non-Redundant|Not Redundant", re.IGNORECASE)
 PRESENT = "Presence detected"

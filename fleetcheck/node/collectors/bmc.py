@@ -23,8 +23,7 @@ READS = (
 
 STATUSES = frozenset(("ok", "ns", "us", "nc", "cr", "nr", "lnc", "lcr", "lnr", "unc", "ucr", "unr"))
 """How ipmitool shortens a sensor's state: ns is no reading, cr and nr are critical and non-recoverable."""
-COLUMNS = {3: (1, 2), 5: (4, 2)}
-"""Columns of a line → where reading and status stand: ``sdr list`` and ``sdr elist``."""
+COLUMNS, STATUS, READING = 5, 2, 4
 SEL_SECONDS, SDR_SECONDS, SHORT_SECONDS = 30, 50, 10
 
 Said = Dict[str, Any]
@@ -79,14 +78,13 @@ def sensors(said: Said) -> Dict[str, Any]:
 def sensor(line: str) -> Dict[str, Any]:
     """One line; empty when it is no sensor's: too few columns, or none that is a state where states stand."""
     words = [word.strip() for word in line.split("|")]
-    places = COLUMNS.get(len(words))
-    if places is None or not words[0] or words[places[1]] not in STATUSES:
+    if len(words) != COLUMNS or not words[0] or words[STATUS] not in STATUSES:
         return {}
-    reading, status = words[places[0]], words[places[1]]
+    reading = words[READING]
     number = re.match(r"(-?[\d.]+) ([A-Za-z% ]+)$", reading)
     return {
         "name": words[0],
-        "status": status,
+        "status": words[STATUS],
         "text": reading,
         "value": real(number.group(1), words[0]) if number else {"absent": "%s reads %.40r" % (words[0], reading)},
         "unit": number.group(2) if number else "",

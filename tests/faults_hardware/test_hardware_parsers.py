@@ -1,0 +1,194 @@
+"""What programs print on odd days: cut short, in another language, with N/A, ERR!, negative or impossible numbers, other columns."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fleetcheck.absent import NotMeasured
+from fleetcheck.facts.drives import Health
+from fleetcheck.node.collectors import bmc, counted, dimms, drives, mdstat, mlxlink, modules, sel
+
+ODD = ["N/A", "ERR!", "[Unknown Error]", "", None, -1, "-1", 1 << 64, "18446744073709551615", 2.5, True, [], "zwölf", "1.234.567"]
+
+
+def said(stdout="", status=0, stderr=""):
+    return {"stdout": stdout, "status": status, "stderr": stderr}
+
+
+def is_absent(value):
+    return isinstance(value, dict) and set(value) == {"absent"} and bool(value["absent"])
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_a_count_that_is_none_is_absent(value):
+    assert is_absent(counted.whole(value, "media_errors"))
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0, 0), ("12", 12), ("812,604,911", 812604911), ({"value": 3}, 3)])
+def test_counts_are_read_in_every_notation_in_use(value, expected):
+    assert expected == counted.whole(value, "media_errors")
+
+
+@pytest.mark.parametrize("stdout", ["", "{", "[]", "null", "3", '{"smartctl": ', "smartctl 7.4: Permission denied", "\ufffd\ufffd"])
+@pytest.mark.parametrize("status", [0, 1, 2, -9])
+def test_a_smart_answer_that_is_no_document_is_absent(stdout, status):
+    assert is_absent(drives.smartctl(said(stdout, status), "/dev/nvme0"))
+
+
+def test_smartctl_that_could_not_open_the_drive_says_why():
+    document = {"smartctl": {"messages": [{"string": "/dev/nvme0: Permission denied", "severity": "error"}]}}
+    answer = drives.smartctl(said(json.dumps(document), 2), "/dev/nvme0")
+    assert "smartctl /dev/nvme0 ended with 2: /dev/nvme0: Permission denied" == answer["absent"]
+
+
+@pytest.mark.parametrize("status", [0, 4, 8, 16, 32, 64, 128, 248])
+def test_a_smart_status_about_the_drive_is_an_answer(status):
+    assert "absent" not in drives.smartctl(said('{"smart_status": {"passed": false}}', status), "/dev/nvme0")
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    (name, value) for name in ("critical_warning", "percentage_used", "available_spare", "available_spare_threshold", "media_errors", "temperature")
+    for value in ODD if name != "temperature" or value not in (-1, "-1")])
+def test_an_odd_smart_value_costs_only_itself(name, value):
+    log = {"critical_warning": 0, "temperature": 35, "available_spare": 100, "available_spare_threshold": 10, "percentage_used": 2, "media_errors": 0}
+    found = drives.nvme_log({**log, name: value}, {"smart_status": {"passed": True}})
+    absent = {key for key, each in found.items() if is_absent(each)} - {"unsafe_shutdowns", "power_on_hours"}
+    ours = {"available_spare": "available_spare_percent", "available_spare_threshold": "spare_threshold_percent", "temperature": "temperature_celsius"}
+    assert {ours.get(name, name)} == absent
+
+
+@pytest.mark.parametrize("log", [None, [], "N/A", 3])
+def test_no_health_log_is_not_a_healthy_drive(log):
+    health = Health(drives.nvme_log(log, {}), "health")
+    with pytest.raises(NotMeasured):
+        assert not health.warnings
+
+
+def test_nvme_cli_tells_kelvin_and_other_names():
+    found = drives.kernel_log({"critical_warning": {"value": 0}, "temperature": 308, "avail_spare": 100, "spare_thresh": 10, "percent_used": 3,
+                               "media_errors": 0})
+    assert (35, 100, 10, 3, True) == tuple(found[name] for name in (
+        "temperature_celsius", "available_spare_percent", "spare_threshold_percent", "percentage_used", "passed"))
+
+
+@pytest.mark.parametrize("text", [
+    "", "md0 : active raid1 a[0] b[1]", "Personalities : [raid1]\nmd0 : active raid1 nvme0n1p2[0]",
+    "Personnalités : [raid1]\nunused devices: <none>\n", "garbage\x00"])
+def test_an_mdstat_cut_short_is_absent(text):
+    assert is_absent(mdstat.arrays(text))
+
+
+@pytest.mark.parametrize(("array", "leaf"), [
+    ("md0 : aktiv raid1 a[0] b[1]\n      9 blocks [2/2] [UU]\n", "activity"),
+    ("md0 : active raid1 a b\n      9 blocks [2/2] [UU]\n", "activity"),
+    ("md0 : active raid1 a[0] b[1]\n      9 blocks [2/2] [U_]\n", "shape"),
+    ("md0 : active raid1 a[0] b[1]\n      9 blocks [3/2] [UU]\n", "shape"),
+    ("md0 : active raid1 a[0] b[1]\n      9 blo\n", "shape")])
+def test_an_array_that_cannot_be_read_has_no_shape(array, leaf):
+    found = mdstat.arrays(f"Personalities : [raid1]\n{array}unused devices: <none>\n")
+    assert is_absent(found[0][leaf])
+
+
+def test_arrays_of_every_kind_are_read():
+    text = ("Personalities : [raid0] [raid1]\nmd1 : active raid0 nvme3n1[1] nvme2n1[0]\n      9 blocks super 1.2 512k chunks\n\n"
+            "md127 : inactive sda1[0](S)\n      9 blocks\n\nmd0 : active (auto-read-only) raid1 sdb1[1](F) sda1[0](W)\n      9 blocks [2/1] [U_]\n\nunused devices: <none>\n")
+    assert [("md1", "active", "raid0", []), ("md127", "inactive", "", []), ("md0", "active", "raid1", ["sdb1"])] == [
+        (each["name"], each["activity"], each["level"], each["failed"]) for each in mdstat.arrays(text)]
+
+
+@pytest.mark.parametrize("line", [
+    "FAN1 | 30h | ok", "FAN1 | ok | 5400 RPM", "30h | FAN1 | 7.1 | ok | 5400 RPM", "FAN1 | 30h | in Ordnung | 7.1 | 5400 RPM", "FAN1  | 4", " | | | | ",
+    "Get SDR 0012 command failed", "FAN1 | 30h | ok | 7.1"])
+def test_a_line_that_is_no_sensors_is_a_gap(line):
+    assert {} == bmc.sensor(line)
+    whole = bmc.sensors(said(f"FAN2 | 31h | ok | 7.2 | 5400 RPM\n{line}\n"))
+    assert 1 == len(whole["sensors"]) and 1 == len(whole["unreadable"])
+
+
+@pytest.mark.parametrize("reading", ["No Reading", "N/A", "ERR!", "", "Disabled", "5400", "1.2.3 RPM", "-- RPM", "0x80"])
+def test_a_reading_that_is_no_number_has_no_value(reading):
+    assert is_absent(bmc.sensor(f"FAN1 | 30h | ok | 7.1 | {reading}")["value"])
+
+
+@pytest.mark.parametrize("answer", [said(""), said("Could not open device"), {"absent": "program not found: ipmitool"}])
+def test_no_sensors_is_not_measured(answer):
+    assert is_absent(bmc.sensors(answer)["sensors"])
+
+
+@pytest.mark.parametrize("stdout", [
+    "", "DCMI request failed", "Instantaneous power reading: N/A Watts\nPower reading state is: activated\n",
+    "Instantaneous power reading:   0 Watts\nPower reading state is: activated\n", "Instantaneous power reading:   -12 Watts\nPower reading state is: activated\n",
+    "Instantaneous power reading:   900 Watts\nPower reading state is: deactivated\n", "Instantaneous power reading:   900 Watts\n"])
+def test_power_that_was_not_measured_is_absent(stdout):
+    assert is_absent(bmc.power(said(stdout))["watts"])
+
+
+@pytest.mark.parametrize("line", [
+    "   1 | 04/12/2026 | 10:22:33 | Memory", "Memory | Uncorrectable ECC | Asserted", "   1 | 04/12/2026 | 10:22:33 | Memory | Uncorrectable ECC | Bestätigt",
+    "Error: Unable to establish IPMI v2 session", "   1 | 04/12/2026 | 10:22:33 UTC | Memory #0x87 | Uncorr"])
+def test_a_line_that_is_no_entry_is_a_gap(line):
+    log = sel.event_log(said(f"   1 | 04/12/2026 | 10:22:33 | Memory #1 | Correctable ECC | Asserted\n{line}\n"), said("04/13/2026 10:00:00"))
+    assert (1, 1) == (len(log["entries"]), len(log["unreadable"]))
+
+
+@pytest.mark.parametrize(("text", "seconds"), [
+    ("04/12/2026 10:22:33", 1775989353), ("04/12/26 10:22:33 UTC", 1775989353), ("04/12/2026 | 10:22:33 CEST", 1775989353)])
+def test_both_ways_to_write_a_date_are_read(text, seconds):
+    assert seconds == sel.moment(text)
+
+
+@pytest.mark.parametrize("text", ["", "Pre-Init  |0000000031", "2026-04-12T10:22:33", "31/12/2026 10:22:33", "04/12/2026 10:22", "Unspecified"])
+def test_a_time_in_other_words_is_absent(text):
+    assert is_absent(sel.moment(text))
+
+
+def test_an_empty_log_is_an_answer_and_silence_is_none():
+    assert [] == sel.event_log(said("SEL has no entries\n"), said(""))["entries"]
+    assert is_absent(sel.event_log(said(""), said(""))["entries"])
+
+
+@pytest.mark.parametrize("stdout", ["", "-E- Device is busy", "{", '{"result": {"output": {}}}', '{"status": {"code": 1}}', "Operational Info\n", "[]"])
+def test_an_mlxlink_answer_without_the_port_is_absent(stdout):
+    found = mlxlink.port(said(stdout))
+    assert is_absent(found["link"]) and is_absent(found["module"])
+
+
+@pytest.mark.parametrize("value", [None, "N/A", "", "ERR!", "47 [..]", "47 [-5..", "hot [-5..75]", "1.2,,1.0", ["47"], 47])
+def test_a_module_reading_that_is_no_number_is_absent(value):
+    assert is_absent(mlxlink.reading(value, "Temperature [C]"))
+
+
+@pytest.mark.parametrize("value", ["N/A", "", "ERR!", "-1", "2", "1E", None, [], "1,5E-9"])
+def test_an_error_rate_that_is_none_is_absent(value):
+    assert is_absent(mlxlink.share(value, "Effective Physical BER"))
+
+
+@pytest.mark.parametrize("stdout", ["", "driver: ice\n", "firmware-version: N/A\n", "firmware-version: \n"])
+def test_no_firmware_is_absent(stdout):
+    assert is_absent(modules.firmware(said(stdout)))
+
+
+@pytest.mark.parametrize("stdout", ["", "\tModule temperature : N/A\n", "\tModule temperature high alarm : An\n", "\tModule temperature : 47,10 degrees C\n"])
+def test_a_module_without_flags_tells_no_alarms(stdout):
+    found = modules.eeprom(said(stdout))
+    assert is_absent(found["alarms"]) and is_absent(found["temperature_celsius"])
+
+
+@pytest.mark.parametrize("stdout", ["", "# dmidecode 3.5\n", "/dev/mem: Permission denied\n", "Memory Device\n\tSize: 64 GB\n"])
+def test_no_memory_device_is_not_measured(stdout):
+    assert is_absent(dimms.slots(said(stdout)))
+
+
+@pytest.mark.parametrize("text", [None, "", "Unknown", "64 GiB", "-64 GB", "64", "64 Go", "18446744073709551616 GB", "Kein Modul"])
+def test_a_size_that_is_none_is_absent(text):
+    assert is_absent(dimms.size(text))
+
+
+def test_a_part_that_breaks_its_reader_costs_no_other():
+    def ask(name):
+        return {"fine": 1} if name == "a" else {}["gone"]
+
+    found = counted.at_once(["a", "b"], ask, 5)
+    assert {"fine": 1} == found["a"] and is_absent(found["b"])
