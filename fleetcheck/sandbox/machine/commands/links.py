@@ -130,12 +130,12 @@ def _physical(node: Node) -> dict[str, object]:
 
 
 def _module(node: Node, port: int) -> dict[str, object]:
-    return {"Identifier": "OSFP", "Compliance": "800GBASE-DR8", "Cable Technology": "850 nm VCSEL",
-            "Vendor Name": "NVIDIA",
-            "Vendor Part Number": "MMS4X00-NS400", "Vendor Serial Number": node.identity.part_serial("cable", port,
-                                                                                                     "MT"),
-            "Temperature [C]": "47 [-5..75]", "Rx Power Current [dBm]": "1.2,1.0,1.4,0.9 [-10.41..6]",
-            "Tx Power Current [dBm]": "1.8,1.7,1.9,1.6 [-7..6]"}
+    return {
+        "Identifier": "OSFP", "Compliance": "800GBASE-DR8", "Cable Technology": "850 nm VCSEL",
+        "Cable Type": "Optical Module (separated)", "Vendor Name": "NVIDIA", "Vendor Part Number": "MMS4X00-NS400",
+        "Vendor Serial Number": node.identity.part_serial("cable", port, "MT"), "Temperature [C]": "47 [-5..75]",
+        "Rx Power Current [dBm]": "1.2,1.0,1.4,0.9 [-10.41..6]", "Tx Power Current [dBm]": "1.8,1.7,1.9,1.6 [-7..6]",
+    }
 
 
 def _ethtool(one: _Interface) -> Answers:
