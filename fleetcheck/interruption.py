@@ -10,7 +10,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
-    """SIGTERM and a lost terminal end a run as Ctrl-C does. ``ending`` from when verdicts are written, then ``restore``."""
+    """SIGTERM and a lost terminal end a run as Ctrl-C does. ``ending`` when it ends of itself, then ``restore``."""
 
     def __init__(self) -> None:
         self._before: dict[int, Any] = {}
@@ -22,8 +22,8 @@ class Interruption:
                 self._before[number] = before
                 signal.signal(number, self._interrupt)
 
-    @staticmethod
-    def _interrupt(number: int, _frame: object) -> None:
+    def _interrupt(self, number: int, _frame: object) -> None:
+        self.ending()
         raise KeyboardInterrupt(signal.Signals(number).name)
 
     def ending(self) -> None:

@@ -86,10 +86,8 @@ def _settings(config: pytest.Config) -> Settings:
 
 
 def _take_over(config: pytest.Config) -> None:
-    """Threads instead of xdist workers; no tracebacks or short summaries unless asked for; warnings stay warnings."""
+    """Threads instead of xdist workers; no short summaries unless asked for; warnings stay warnings."""
     config.option.numprocesses, config.option.dist, config.option.tx = 0, "no", []
-    if config.option.tbstyle == "auto":
-        config.option.tbstyle = "no"
     if config.option.reportchars == "fE":
         config.option.reportchars = ""
     catcher = config.pluginmanager.get_plugin("warnings")
@@ -168,6 +166,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.testsfailed and not option.continue_on_collection_errors:
         session.config.stash[UNREADABLE] = True
         return
+    if option.tbstyle == "auto":
+        option.tbstyle = "no"  # from here on failures are about nodes, not about code
     if session.items:
         _begin(session, fleet)
         gc.collect()  # items of the same files that were not selected

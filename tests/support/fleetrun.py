@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -50,10 +51,11 @@ def command(*argv, python=()):
     return [sys.executable, *python, "-m", "pytest", *map(str, argv)]
 
 
-def run_pytest(*argv, cwd, python=(), timeout=120, reports=None, **environment) -> Outcome:
-    """``pytest ARGV`` in this folder; its output has no colours."""
+def run_pytest(*argv, cwd, python=(), timeout=120, reports=None, file_bytes=None, **environment) -> Outcome:
+    """``pytest ARGV`` in this folder; its output has no colours. file_bytes: how long a file may grow, as on a full disk."""
+    limit = (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))) if file_bytes else None
     done = subprocess.run(command(*argv, python=python), cwd=cwd, env=clean_environment(**environment), timeout=timeout,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                          preexec_fn=limit, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return Outcome(done.returncode, done.stdout, Path(reports or Path(cwd) / "reports"))
 
 
