@@ -157,6 +157,14 @@ class SshEntry(Entry):
     options: dict[Option, Annotated[str, AfterValidator(_argument)]] = {}
 
 
+class BmcEntry(Entry):
+    """How the node reaches its management controller over the network; {name} in the address stands for the node's name."""
+
+    address: Word | None = None
+    user: User | None = None
+    password_file: RemotePath | None = None
+
+
 class NodeEntry(Entry):
     """What is said about a node, a range of nodes, a group, or all of them."""
 
@@ -178,7 +186,7 @@ class NodeEntry(Entry):
     torch_python: Word | None = None
     scratch: RemotePath | None = None
     serials: dict[Word, Word] = {}
-    bmc: dict[str, Any] | None = None
+    bmc: BmcEntry | None = None
 
 
 class GroupEntry(NodeEntry):

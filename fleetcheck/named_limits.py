@@ -11,15 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fleetcheck.bound import Expectation
+from fleetcheck.bound import Bound, Expectation
 from fleetcheck.checkbook import Entry
-from fleetcheck.facts.defaults import LIMITS
+from fleetcheck.facts import defaults, gpu_limits, hardware_limits
 from fleetcheck.profile import Bundle, Profile
 from fleetcheck.profiles import load_profile, shipped_profiles
 
 Path = tuple[str, ...]
 WORDS = ("limit", "promised", "allowed")
 """Functions of ``fleetcheck.facts`` that look a limit up by name."""
+LIMITS: Mapping[str, Bound] = {**defaults.LIMITS, **gpu_limits.LIMITS, **hardware_limits.LIMITS}
+"""What holds where a profile is silent, of every subject."""
 
 EVERY = ("every shipped profile",)
 

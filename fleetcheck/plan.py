@@ -87,9 +87,10 @@ def requests(run: str, inventory: Inventory, needed: Mapping[str, Mapping[str, s
 
 
 def settings(inventory: Inventory, node: Node) -> dict[str, Any]:
-    """What collectors must know: which mounts to ask, never any limit."""
+    """What collectors must know: which mounts to ask, how to reach the management controller; never any limit."""
     profile = inventory.profiles[node.profile]
-    return {"mounts": [each.mount for each in profile.filesystems], "scratch": node.scratch}
+    bmc = {key: str(value).replace("{name}", node.name) for key, value in (node.bmc or {}).items() if value is not None}
+    return {"mounts": [each.mount for each in profile.filesystems], "scratch": node.scratch, "bmc": bmc}
 
 
 def policy(inventory: Inventory, node: Node | None, check: str) -> Word:

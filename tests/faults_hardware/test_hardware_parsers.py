@@ -8,6 +8,7 @@ import pytest
 
 from fleetcheck.absent import NotMeasured
 from fleetcheck.facts.drives import Health
+from fleetcheck.node import program
 from fleetcheck.node.collectors import bmc, counted, dimms, drives, mdstat, mlxlink, modules, sel
 
 ODD = ["N/A", "ERR!", "[Unknown Error]", "", None, -1, "-1", 1 << 64, "18446744073709551615", 2.5, True, [], "zwölf", "1.234.567"]
@@ -192,3 +193,39 @@ def test_a_part_that_breaks_its_reader_costs_no_other():
 
     found = counted.at_once(["a", "b"], ask, 5)
     assert {"fine": 1} == found["a"] and is_absent(found["b"])
+
+
+class Recorder:
+    """A host on which every program answers the same, and which remembers what it was asked."""
+
+    def __init__(self, status=1, stderr=""):
+        self.asked, self.status, self.stderr = [], status, stderr
+
+    def run(self, argv, seconds):
+        self.asked.append(argv)
+        return program.Completed(self.status, "", self.stderr)
+
+    def read(self, path):
+        return "900.0 1.0\n"
+
+
+NETWORK = {"address": "n1-bmc", "user": "reader", "password_file": "/etc/fleetcheck/bmc"}
+
+
+def test_the_controller_is_only_ever_read():
+    host = Recorder()
+    bmc.collect(host, {"bmc": {}})
+    assert {"sel elist", "sel time get", "sdr elist", "chassis status", "dcmi power reading"} == {" ".join(argv[1:]) for argv in host.asked}
+
+
+def test_a_password_is_on_no_command_line_and_names_are_in_no_answer():
+    host = Recorder(stderr="Error: Unable to establish session with n1-bmc as reader")
+    answer = bmc.collect(host, {"bmc": NETWORK})
+    assert all(argv[:9] == ["ipmitool", "-I", "lanplus", "-H", "n1-bmc", "-U", "reader", "-f", "/etc/fleetcheck/bmc"] for argv in host.asked)
+    assert "Unable to establish session" in answer["chassis"]["absent"]
+    assert "n1-bmc" not in json.dumps(answer) and "reader" not in json.dumps(answer)
+
+
+def test_half_an_address_of_a_controller_is_refused_in_words():
+    with pytest.raises(ValueError, match="bmc of the inventory lacks user and password_file"):
+        bmc.collect(Recorder(), {"bmc": {"address": "n1-bmc"}})

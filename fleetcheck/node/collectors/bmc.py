@@ -46,6 +46,9 @@ def ipmitool(over_network: Any) -> List[str]:
     """The program with how it reaches the controller."""
     if not over_network:
         return ["ipmitool"]
+    lacking = [key for key in ("address", "user", "password_file") if key not in over_network]
+    if lacking:
+        raise ValueError("bmc of the inventory lacks %s" % " and ".join(lacking))
     where = ["-I", "lanplus", "-H", str(over_network["address"]), "-U", str(over_network["user"])]
     return ["ipmitool"] + where + ["-f", str(over_network["password_file"])]
 
