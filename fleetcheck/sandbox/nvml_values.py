@@ -65,11 +65,29 @@ def _list(function: Function, value: Any) -> list[bytes]:
 
 def _element(function: Function, value: Any, index: int) -> list[bytes]:
     targets = function.targets
-    named = value if isinstance(value, Mapping) and not growing(value) else {_first(function, value): value}
-    for name in named:
-        if name not in targets:
-            raise unknown(f"output of {function.name}", name, targets)
-    return [w for name, of in named.items() for w in _set(function, targets[name], of, index * targets[name].stride)]
+    named = _flat(function, value) if isinstance(value, Mapping) and not growing(value) else {_first(function, value): value}
+    outputs = {_output(function, name): of for name, of in named.items()}
+    return [w for name, of in outputs.items() for w in _set(function, targets[name], of, index * targets[name].stride)]
+
+
+def _flat(function: Function, value: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields given under the name of the struct parameter that holds them stand beside the others."""
+    flat: dict[str, Any] = {}
+    for name, of in value.items():
+        nested = name not in function.targets and name in [output.name for output in function.outputs] and isinstance(of, Mapping) and not growing(of)
+        flat.update(of if nested else {name: of})
+    return flat
+
+
+def _output(function: Function, name: str) -> str:
+    """An output's name as nvml.h spells it; the flag prefix of newer headers (``bUnrepairableMemory``) may be left out."""
+    if name in function.targets:
+        return name
+    plain = str(name).lower()
+    alike = [target for target in function.targets if target.lower() in (plain, f"b{plain}")]
+    if len(alike) != 1:
+        raise unknown(f"output of {function.name}", name, function.targets)
+    return alike[0]
 
 
 def _first(function: Function, value: Any) -> str:

@@ -243,6 +243,19 @@ print(json.dumps([nvmlDeviceGetRemappedRows(gpu(0)), nvmlDeviceGetRemappedRows(g
     assert [[1, 3, 1, 0], [1, 2, 0, 0], [1, 1], "NotSupported", 4, 0, 1, [0]] == ask(rules, script)
 
 
+def test_a_field_may_stand_under_its_struct_and_without_its_flag_prefix(ask):
+    """Descriptions written after pynvml or after an older header mean the same field."""
+    rules = [
+        NvmlRule("nvmlDeviceGetUnrepairableMemoryFlag_v1", gpu=1, value={"unrepairableMemory": 1}),
+        NvmlRule("nvmlDeviceGetGpuFabricInfoV", gpu=1, value={"gpuFabricInfo": {"healthMask": 5}}),
+    ]
+    script = """
+nvmlInit(); fabric = c_nvmlGpuFabricInfo_v3_t(); nvmlDeviceGetGpuFabricInfoV(gpu(1), byref(fabric))
+print(json.dumps([told(nvmlDeviceGetUnrepairableMemoryFlag_v1, gpu(1)), fabric.healthMask]))
+"""
+    assert [1, 5] == ask(rules, script)
+
+
 def test_args_match_by_name_and_omitted_ones_match_anything(ask):
     rules = [
         NvmlRule("nvmlDeviceGetMemoryErrorCounter", value=0),
