@@ -1,0 +1,1 @@
+"""What one node tells without load."""
