@@ -49,15 +49,17 @@ def is_common(concerned: int, of: int, share: float = LEAST_SHARE) -> bool:
 
 
 def common_checks(nodes: Mapping[str, Observed]) -> list[Common]:
-    """Checks that fail or go unmeasured on too many of the reached nodes; what a lost login left is not counted."""
+    """Checks that fail or go unmeasured on too many of the reached nodes; what a lost login left is not counted, nor what a
+    node's own fatal finding leaves unmeasured (a lost GPU tells nothing of its memory)."""
     reached = [node for node in nodes.values() if node.reached]
     failed: dict[str, dict[str, Result]] = defaultdict(dict)
     unmeasured: dict[str, dict[str, Result]] = defaultdict(dict)
     for node in reached:
+        explained = node.unreachable or any(each.severity == "fatal" for each in node.results if each.outcome == "failed")
         for result in node.results:
             if result.outcome == "failed":
                 failed[result.check][node.name] = result
-            elif result.outcome == "error" and not node.unreachable:
+            elif result.outcome == "error" and not explained:
                 unmeasured[result.check][node.name] = result
     found = [Common(check, failed[check], unmeasured[check]) for check in dict.fromkeys([*failed, *unmeasured])]
     return [each for each in found if is_common(len(each.names), len(reached))]

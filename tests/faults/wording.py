@@ -1,0 +1,35 @@
+"""Words that differ from injection to injection: parts, processes, and the ways in which drivers of many years write a line."""
+
+from __future__ import annotations
+
+import random
+
+PROCESSES = ("python", "python3", "pt_main_thread", "ray::WorkerDict", "nccl:allreduce", "train.py", "VLLM::Worker_TP", "cuda-gdb", "[vllm] engine (0)")
+KERNEL_PRIORITIES = ("", "<3>", "<4>")
+UNKNOWN_OWNER = "pid='<unknown>', name=<unknown>, "
+
+
+def words(rng: random.Random, gpus: int) -> dict[str, object]:
+    """What every entry may use: parts of the node and names, drawn anew."""
+    gpu, peer = rng.sample(range(gpus), 2) if gpus > 1 else (0, 0)
+    bus, device = rng.randrange(1, 0xF0), rng.randrange(0, 4)
+    return {
+        "gpu": gpu, "peer": peer, "link": rng.randrange(12), "hca": rng.randrange(4), "cpu": rng.randrange(2, 60),
+        "pid": rng.randrange(1200, 4_000_000), "process": rng.choice(PROCESSES), "nvme": rng.randrange(2), "mc": rng.randrange(8),
+        "dimm": rng.randrange(2), "server": rng.choice(("10.0.0.27", "fs-a", "nfs04.storage.example", "2001:db8::27")),
+        "pci": f"0000:{bus:02x}:{device:02x}.0", "few": rng.randrange(1, 9), "many": rng.randrange(2000, 90000), "job": rng.randrange(1000, 999999),
+        "secs": rng.randrange(21, 120), "hex": f"{rng.randrange(1 << 32):08x}", "user": rng.choice(("alice", "bob", "svc-train")),
+    }
+
+
+def xid_line(rng: random.Random, gpu: int, code: int, text: str = "", caused_by: int = 0, owner: str = "", at: float | None = None) -> str:
+    """An Xid line as some driver writes it: with or without owner, with PCI: or in the old form, with a priority or without.
+
+    owner: ``job`` for a process of a user, ``unknown`` for none known, ``none`` for a line without the field.
+    """
+    owner = owner or rng.choice(("job", "job", "unknown", "none"))
+    where = rng.choice((f"PCI:{{gpu{gpu}.pci}}", f"PCI:{{gpu{gpu}.pci}}", f"PCI:{{gpu{gpu}.pci}}", f"{{gpu{gpu}.pci}}"))
+    who = {"job": f"pid={rng.randrange(900, 4_000_000)}, name={rng.choice(PROCESSES)}, ", "unknown": UNKNOWN_OWNER, "none": ""}[owner]
+    cause = f" caused by previous Xid {caused_by}" if caused_by else ""
+    time = f"[{at:12.6f}] " if at is not None else ""
+    return f"{rng.choice(KERNEL_PRIORITIES)}{time}NVRM: Xid ({where}): {code}, {who}{text}{cause}".rstrip(", ")
