@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from fleetcheck import nodeset, profiles, yamlfile
+from fleetcheck import ansible, nodeset, profiles, yamlfile
 from fleetcheck.complaints import complaint
 from fleetcheck.entries import InventoryFile
 from fleetcheck.nodes import Node, SshSettings
@@ -24,6 +24,8 @@ from fleetcheck.yamlfile import Document, InventoryError
 __all__ = ["Inventory", "InventoryError", "Node", "SshSettings", "fold", "load", "select"]
 
 _TYPED = frozenset({"sandbox", "notes"})
+_LOOK = 1 << 20
+"""Characters of a file that is no YAML, to see what it is instead."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def load(path: Path, today: datetime.date | None = None, base: Path | None = Non
     today: the day against which ``until`` is read. base: the folder of relative paths, when not the file's own (a copy
     kept with a run). Profiles are looked up in ``profiles/`` beside the file, then among the shipped ones.
     """
-    document = yamlfile.read(path, "inventory", _TYPED)
+    document = _read(path)
     try:
         file = InventoryFile.model_validate(document.data)
     except ValidationError as error:
@@ -73,6 +75,25 @@ def load(path: Path, today: datetime.date | None = None, base: Path | None = Non
     found = profiles.for_nodes(nodes, document)
     return Inventory(file.fleet, path, document.text, nodes, groups, MappingProxyType(found.profiles),
                      MappingProxyType(found.texts), file.sandbox, policy, day, document)
+
+
+def _read(path: Path) -> yamlfile.Document:
+    """The file as YAML; one of Ansible's is refused in words of its own."""
+    try:
+        return yamlfile.read(path, "inventory", _TYPED)
+    except InventoryError:
+        text = _beginning(path)
+        if not ansible.is_ini(text):
+            raise
+    line, message = ansible.refusal(text)
+    raise InventoryError(f"{path}:{line}: {yamlfile.one_line(message)}")
+
+
+def _beginning(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(_LOOK)
 
 
 def select(inventory: Inventory, nodes: str = "", group: str = "") -> tuple[Node, ...]:

@@ -161,8 +161,8 @@ def test_a_wrong_group_is_refused(tmp_path: Path, text: str, expected: str) -> N
     pytest.param("# nothing\n", "x.yaml:1: the inventory is empty; expected a YAML mapping", id="comment only"),
     pytest.param("- a\n", "x.yaml:1: the inventory is a list; expected a mapping of keys", id="list"),
     pytest.param("hello\n", "x.yaml:1: the inventory is a single value; expected a mapping of keys", id="word"),
-    pytest.param("[servers]\nnode-[1:30] ansible_host=192.0.2.[31:60]\n", "x.yaml:2: not valid YAML at column 1: did not "
-                 "find expected <document start>", id="inventory of Ansible"),
+    pytest.param("[servers]\nnode-[1:30] ansible_host=192.0.2.[31:60]\n", "x.yaml:2: ansible_host=192.0.2.[31:60] is no range to "
+                 "Ansible but one literal value for 30 nodes; as YAML: address: '192.0.2.[31-60]'", id="inventory of Ansible"),
     pytest.param(b"fleet: f\nnodes: \xff\n", "x.yaml:2: byte 0xff is not UTF-8; expected a YAML file in UTF-8", id="bytes"),
     pytest.param(f"{HEAD}nodes: &x {{a: *x}}\n", "x.yaml:3: nested over 40 deep (an alias to itself?); expected a plain "
                  "mapping", id="alias to itself"),

@@ -1,0 +1,170 @@
+"""What ``dcgmi diag`` answered, as JSON of either schema or as its table. Runs on the controller; pure.
+
+A skipped test is not a passed one: a card for which every test of the hardware was skipped has been through nothing. Words such as
+"busy or unavailable" are said alike of a GPU in use, in exclusive mode, and one that waits for a reset: ask again, then believe it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fleetcheck.absent import NotMeasured
+
+ROOTS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
+"""Names of the document's root: since DCGM 3.3, and before."""
+STATUSES = ("Pass", "Fail", "Warn", "Skip")
+SOFTWARE = frozenset({"deployment", "software", "metadata"})
+"""Categories that look at the installation alone; a pass in them says nothing about a GPU."""
+_CATEGORY = re.compile(r"^\+-+ +(.+?) +-+\+-+\+$")
+_CELLS = re.compile(r"^\|([^|]*)\|(.*)\|$")
+_STATUS = re.compile(r"\b(Pass|Fail|Warn|Skip)\b(?: - (?:All|GPUs?: (?P<gpus>\d+(?:, *\d+)*)))?")
+_GPU = re.compile(r"\bGPU (\d+)\b")
+_PADDING = 3
+"""Columns of a cell that are no text: one before it, two after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One test on one GPU; gpu is None where it was said of all of them. words: its warnings, errors and notes."""
+
+    category: str
+    test: str
+    gpu: int | None
+    status: str
+    words: str = ""
+
+    @property
+    def of_hardware(self) -> bool:
+        """Whether it exercised anything."""
+        return self.category.strip().lower() not in SOFTWARE
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """outcome of one GPU: passed, failed, error (not measured); message: the tests that decided."""
+
+    outcome: str
+    message: str
+
+
+def parse(text: str) -> list[Result]:
+    """All results. Raises NotMeasured on text that is neither a diagnostic's JSON nor its table, or is cut."""
+    found = _document(text)
+    results = list(_of_document(found)) if found is not None else _of_table(text)
+    if not results:
+        raise NotMeasured(f"not a diagnostic of DCGM: {text.strip()[:100]!r}")
+    return results
+
+
+def judge(results: Sequence[Result], again: bool = False) -> dict[int | None, Judged]:
+    """By GPU. again: the diagnostic ran before and said the same, so that "busy" is believed."""
+    known = sorted({result.gpu for result in results if result.gpu is not None})
+    gpus: list[int | None] = [*known] or [None]
+    return {gpu: _judged([each for each in results if each.gpu in (None, gpu)], again) for gpu in gpus}
+
+
+def _judged(results: Sequence[Result], again: bool) -> Judged:
+    failed = [each for each in results if each.status in ("Fail", "Warn")]
+    if failed and not again and all("busy or unavailable" in each.words for each in failed):
+        return Judged("error", f"{_names(failed)}: device busy or unavailable; look for processes, exclusive mode, "
+                               "a pending reset; ask again")
+    if failed:
+        return Judged("failed", f"{_names(failed)}: {failed[0].words[:200]}".rstrip(": "))
+    strange = [each for each in results if each.status not in STATUSES]
+    if strange:
+        return Judged("error", f"{strange[0].test}: status {strange[0].status!r}")
+    passed = [each for each in results if each.status == "Pass" and each.of_hardware]
+    skipped = [each for each in results if each.status == "Skip"]
+    if not passed:
+        return Judged("error", f"nothing of the hardware was tested; skipped: {_names(skipped) or 'nothing'}")
+    return Judged("passed", f"{_names(passed)}{'; skipped: ' + _names(skipped) if skipped else ''}")
+
+
+def _names(results: Sequence[Result]) -> str:
+    return ", ".join(dict.fromkeys(each.test for each in results))
+
+
+def _document(text: str) -> Any:
+    """The diagnostic's object, wherever lines before it end; None when there is none."""
+    start = text.find("{")
+    if start < 0 or not any(f'"{root}"' in text for root in ROOTS):
+        return None
+    try:
+        whole, _ = json.JSONDecoder().raw_decode(text[start:])
+    except ValueError as problem:
+        raise NotMeasured(f"the diagnostic's JSON is cut or has strange parts: {problem}") from None
+    return next((whole[root] for root in ROOTS if isinstance(whole, dict) and root in whole), None)
+
+
+def _of_document(found: Any) -> Iterator[Result]:
+    try:
+        for category in found["test_categories"]:
+            for test in category["tests"]:
+                for result in test["results"]:
+                    yield from _of_result(str(category["category"]), str(test["name"]), result)
+    except (KeyError, TypeError, AttributeError, ValueError) as problem:
+        raise NotMeasured(f"the diagnostic's JSON is not as expected: {type(problem).__name__}: {problem}") from None
+
+
+def _of_result(category: str, test: str, result: Mapping[str, Any]) -> Iterator[Result]:
+    """Schema 4 names an entity, schema 3 one GPU or several, as strings; a result of the CPU is none of a GPU."""
+    if result.get("entity_group", "GPU") != "GPU" and "gpu_id" not in result:
+        return
+    named = result.get("entity_id", result.get("gpu_id", result.get("gpu_ids", "")))
+    gpus: list[int | None] = [*map(int, re.findall(r"\d+", str(named)))] or [None]
+    said = [*_texts(result.get("warnings")), *_texts(result.get("info"))]
+    for gpu in gpus:
+        yield Result(category, test, gpu, str(result["status"]).capitalize(), " ".join(said))
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [str(value.get("warning", value))]
+    if isinstance(value, list):
+        return [text for each in value for text in _texts(each)]
+    return [str(value)] if value else []
+
+
+def _of_table(text: str) -> list[Result]:
+    """The table's rows; a cell goes on below without a break between words, so its lines are joined at their full width."""
+    category, rows = "", list[list[str]]()
+    for line in text.splitlines():
+        heading, cells = _CATEGORY.match(line.strip()), _CELLS.match(line.strip())
+        if heading:
+            category = heading[1]
+        elif cells and cells[1].strip():
+            rows.append([category, cells[1].strip(), _content(cells[2])])
+        elif cells and rows:
+            rows[-1][2] += _content(cells[2])
+    return _of_rows(rows)
+
+
+def _content(cell: str) -> str:
+    return cell[1 : len(cell) - _PADDING + 1].ljust(len(cell) - _PADDING)
+
+
+def _of_rows(rows: Sequence[Sequence[str]]) -> list[Result]:
+    """A row with a status is a test; the rows of prose behind it, Warning, Error and Info, belong to it."""
+    results: list[Result] = []
+    for category, name, said in rows:
+        if name not in ("Warning", "Info", "Error") and _STATUS.match(said):
+            results += [Result(category, name, gpu, found[1]) for found in _STATUS.finditer(said) for gpu in _gpus(found)]
+        elif name in ("Warning", "Error") and results:
+            results = _worded(results, " ".join(said.split()))
+    return results
+
+
+def _gpus(found: re.Match[str]) -> list[int | None]:
+    return [*map(int, re.findall(r"\d+", found["gpus"] or ""))] or [None]
+
+
+def _worded(results: list[Result], words: str) -> list[Result]:
+    """The warning given to the last test's results that it names."""
+    named, test = {int(gpu) for gpu in _GPU.findall(words)}, results[-1].test
+    return [replace(each, words=f"{each.words} {words}".strip())
+            if each.test == test and each.status in ("Fail", "Warn") and (not named or each.gpu in named or each.gpu is None) else each
+            for each in results]
