@@ -14,11 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import hardwareparts
 import wording
 import yaml
 
 FOLDER = Path(__file__).parent / "corpus"
 OVERRIDES = ("nvml", "kmsg", "previous_boot", "files", "statvfs", "commands", "faults", "busy", "unreachable")
+OWN = ("fails", "consequences", "severity", "action", "names", "xids", "parts")
+"""What a case may say of its injection otherwise than its entry; any other key of a case is a word."""
 GPUS = {"h100-sxm5-8": 8, "h200-sxm-8": 8, "a100-sxm4-80-8": 8, "b200-sxm-8": 8, "gb200-nvl72-tray": 4}
 ANY_GPU = ("h100-sxm5-8", "h100-sxm5-8", "h200-sxm-8", "a100-sxm4-80-8", "b200-sxm-8", "gb200-nvl72-tray")
 """Profiles an entry is injected into when it names none: the commonest twice."""
@@ -44,6 +47,7 @@ class Fault:
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     cases: Sequence[Mapping[str, Any]] = ()
     xids: Sequence[Mapping[str, Any]] = ()
+    parts: Mapping[str, Any] = field(default_factory=dict)
     overrides: Mapping[str, Any] = field(default_factory=dict)
     pending: bool = False
     file: str = ""
@@ -101,7 +105,7 @@ def _injection(fault: Fault, number: int, profile: str, turns: Mapping[str, Sequ
     case = dict(fault.cases[number % len(fault.cases)]) if fault.cases else {}
     profile = case.pop("profile", profile)
     words = {**wording.words(rng, GPUS.get(profile, 0)), **{word: values[number % len(values)] for word, values in turns.items()}}
-    own = {name: value for name, value in case.items() if name in Fault.__dataclass_fields__}
+    own = {name: value for name, value in case.items() if name in OWN}
     overrides = {**fault.overrides, **{name: value for name, value in case.items() if name in OVERRIDES}}
     words |= {name: value for name, value in case.items() if name not in own and name not in OVERRIDES}
     for name in ("fails", "consequences"):
@@ -112,7 +116,16 @@ def _injection(fault: Fault, number: int, profile: str, turns: Mapping[str, Sequ
     described = filled(overrides, words)
     if lines:
         described["kmsg"] = [*described.get("kmsg", []), *lines]
+    for name, said in filled(dict(injected.parts), words).items():
+        for kind, answers in _part(name, said).items():
+            described[kind] = {**answers, **described.get(kind, {})}
     return Injection(replace(injected, names=str(filled(injected.names, words))), number, profile, described)
+
+
+def _part(name: str, said: Any) -> dict[str, Any]:
+    """What the programs that read a part of hardware print, by a function of hardwareparts."""
+    tell = getattr(hardwareparts, name)
+    return tell(*said) if isinstance(said, list) else tell(**said)
 
 
 def filled(value: Any, words: Mapping[str, Any]) -> Any:
