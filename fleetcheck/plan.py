@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fleetcheck import records
+from fleetcheck.asked import asked
 from fleetcheck.exchange import Request
 from fleetcheck.facts.registry import FACTS, PROBES, Fact
 from fleetcheck.inventory import Inventory, Node
@@ -87,10 +88,11 @@ def requests(run: str, inventory: Inventory, needed: Mapping[str, Mapping[str, s
 
 
 def settings(inventory: Inventory, node: Node) -> dict[str, Any]:
-    """What collectors must know: which mounts to ask, how to reach the management controller; never any limit."""
+    """What collectors must know: what to ask, where to write, how to reach the management controller; never any limit."""
     profile = inventory.profiles[node.profile]
     bmc = {key: str(value).replace("{name}", node.name) for key, value in (node.bmc or {}).items() if value is not None}
-    return {"mounts": [each.mount for each in profile.filesystems], "scratch": node.scratch, "bmc": bmc}
+    return {"mounts": [each.mount for each in profile.filesystems], "scratch": node.scratch, "torch_python": node.torch_python,
+            "bmc": bmc, **asked(profile)}
 
 
 def policy(inventory: Inventory, node: Node | None, check: str) -> Word:

@@ -86,6 +86,88 @@ class HcaProfile(Section):
     link_layer: Choice
 
 
+class ServicesProfile(Section):
+    """systemd units. fabric_manager, imex: whether this node itself has to run them; a VM whose host does needs neither."""
+
+    fabric_manager: bool = False
+    imex: bool = False
+    active: Choice | None = None                      # further units that must run; enabled ones that are well known must anyway
+    ignored_failed: Choice | None = None              # failed units nobody need mind; patterns such as snap.*
+
+
+class KernelProfile(Section):
+    """Settings of the kernel. Words of the command line as typed there: ``iommu=pt``."""
+
+    sysctls: Mapping[str, Bound | Choice] = Field(default_factory=dict)
+    command_line: Choice | None = None                # words that must be there
+    refused_words: Choice | None = None               # words that must not
+
+
+class ContainersProfile(Section):
+    """Container runtimes: docker, containerd, enroot, apptainer. None: what is enabled on the node must answer."""
+
+    runtimes: Choice | None = None
+    kubernetes: bool = False
+
+
+class SchedulerProfile(Section):
+    """Who hands out jobs."""
+
+    kind: Literal["slurm"]
+
+
+class ExporterProfile(Section):
+    """One exporter of the node, asked at http://localhost:PORT PATH. gpus: whether it tells of every GPU."""
+
+    name: str
+    port: int = Field(ge=1, le=65535)
+    path: str = Field(default="/metrics", pattern="^/[!-~]*$")
+    gpus: bool = False
+    age_seconds: Bound | None = None                  # of its newest sample: two intervals
+
+
+class MonitoringProfile(Section):
+    """What watches the node."""
+
+    exporters: tuple[ExporterProfile, ...]
+
+
+class SoftwareProfile(Section):
+    """What the node's torch environment (``torch_python`` of the inventory) and package sources hold."""
+
+    torch: Choice | None = None
+    cuda: Choice | None = None                        # the CUDA runtime torch was built for
+    nccl: Choice | None = None
+    plugin: Choice | None = None                      # file names of NCCL's network plugin
+    repositories: Choice | None = None                # names or addresses of package repositories: no others
+
+
+class SecurityProfile(Section):
+    """What is open, and to whom."""
+
+    sshd: Mapping[str, Choice] = Field(default_factory=dict)   # keyword of sshd_config, small letters, as sshd -T says it
+    ports: Choice | None = None                       # TCP ports that may listen beyond loopback
+    users: Choice | None = None                       # who may be logged in
+    accounts: Choice | None = None                    # whose password must not have run out
+
+
+class EndpointProfile(Section):
+    """A TCP port that must answer from the node; mtu_bytes: a packet of that size must pass whole."""
+
+    name: str
+    host: str = Field(pattern="^[A-Za-z0-9_.:][A-Za-z0-9_.:-]*$")
+    port: int = Field(ge=1, le=65535)
+    mtu_bytes: int | None = Field(default=None, ge=576, le=65535)
+
+
+class ReachProfile(Section):
+    """What the node must reach."""
+
+    default_route: bool = False
+    names: Choice | None = None                       # host names that must resolve
+    endpoints: tuple[EndpointProfile, ...] = ()
+
+
 class TimeProfile(Section):
     """Clock discipline."""
 
@@ -128,6 +210,14 @@ class Profile(Section):
     links: LinkProfile | None = None
     hcas: HcaProfile | None = None
     time: TimeProfile
+    services: ServicesProfile | None = None
+    kernel: KernelProfile | None = None
+    containers: ContainersProfile | None = None
+    scheduler: SchedulerProfile | None = None
+    monitoring: MonitoringProfile | None = None
+    software: SoftwareProfile | None = None
+    security: SecurityProfile | None = None
+    reach: ReachProfile | None = None
     bundles: tuple[Bundle, ...] = ()
     limits: Mapping[str, Bound] = Field(default_factory=dict)      # any further limit a check names
     choices: Mapping[str, Choice] = Field(default_factory=dict)

@@ -18,6 +18,8 @@ SSHD = {
 }
 """Effective settings of sshd; /etc/ssh/sshd_config and ``sshd -T`` both say so."""
 
+HOST_KEYS = ("/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key", "/etc/ssh/ssh_host_rsa_key")
+
 
 def shared(base: Base) -> Files:
     """The same on every node."""
@@ -37,6 +39,9 @@ def shared(base: Base) -> Files:
         "/etc/security/limits.conf": "# domain type item value\n",
         "/etc/security/limits.d/90-rdma.conf": "* soft memlock unlimited\n* hard memlock unlimited\n"
                                                "* soft nofile 1048576\n* hard nofile 1048576\n",
+        **dict.fromkeys(HOST_KEYS, "a private key\n"),
+        "/etc/apt/sources.list.d/ubuntu.sources": "Types: deb\nURIs: http://mirror.fleet.example/ubuntu/\nSuites: noble noble-updates\n"
+                                                  "Components: main universe\n",
         "/etc/ssh/sshd_config": "".join(f"{name} {value}\n" for name, value in SSHD.items()),
         "/etc/chrony/chrony.conf": "server 10.20.0.4 iburst\nserver 10.20.0.5 iburst\nserver 10.20.0.6 iburst\n"
                                    "driftfile /var/lib/chrony/chrony.drift\n"

@@ -5,18 +5,20 @@ from __future__ import annotations
 from fleetcheck.sandbox.machine.commands import (
     containers,
     drives,
+    exporters,
     gpu,
     links,
     management,
     pci,
     scheduler,
     services,
+    site,
     system,
 )
 from fleetcheck.sandbox.machine.commands.answers import Answers
 from fleetcheck.sandbox.machine.node import Node
 
-_SUBJECTS = (system, services, gpu, pci, drives, links, management, scheduler, containers)
+_SUBJECTS = (system, services, gpu, pci, drives, links, management, scheduler, containers, exporters, site)
 
 
 def commands(node: Node) -> Answers:

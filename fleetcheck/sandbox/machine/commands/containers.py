@@ -25,7 +25,7 @@ def commands(node: Node) -> Answers:
         "docker info": says(info),
         "docker ps": says("CONTAINER ID   IMAGE     COMMAND   CREATED   STATUS    PORTS     NAMES\n"),
         "docker ps -q": says(""),
-        **spelled(("docker info --format {{json .}}", "docker info -f {{json .}}"), says(json.dumps(document) + "\n")),
+        **spelled(("docker info --format '{{json .}}'", "docker info -f '{{json .}}'"), says(json.dumps(document) + "\n")),
         "docker version": says("Server: 28.3.3\n"),
         "ctr version": says("Client:\n  Version:  v1.7.27\nServer:\n  Version:  v1.7.27\n"),
         "enroot version": says("3.5.0\n"), "enroot list": says(""), "apptainer version": says("1.3.6\n"),

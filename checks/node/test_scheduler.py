@@ -1,0 +1,31 @@
+"""Slurm's view of the node. An administrator's drain, a reservation or maintenance is no fault."""
+
+import pytest
+
+
+@pytest.fixture
+def slurm(scheduler, services, profile):
+    """The scheduler's words on nodes where slurmd is installed, or whose profile says so."""
+    if profile.scheduler is None and not services.unit("slurmd").is_installed:
+        pytest.skip("slurmd is not installed here, and the profile names no scheduler")
+    return scheduler
+
+
+@pytest.mark.check(component="scheduler", severity="fatal", action="isolate")
+def test_scheduler_sees_the_node_alive(slurm):
+    """Slurm takes the node for neither down, dead nor unable to end a job. Find out why before resuming it."""
+    out = slurm.out_of_work
+    assert not out, out.text
+
+
+@pytest.mark.check(component="scheduler", severity="degraded", action="isolate")
+def test_no_prolog_or_epilog_failed(slurm):
+    """Slurm drained the node for no failed prolog or epilog. On many nodes at once it is a user's script, not the nodes."""
+    failed = slurm.failed_script
+    assert not failed, failed.text
+
+
+@pytest.mark.check(component="scheduler", severity="degraded", action="fix-config")
+def test_scheduler_counts_all_gpus(slurm, gpu_profile):
+    """Slurm has as many GPUs of the node on its books as the profile promises. Compare slurm.conf and gres.conf."""
+    assert slurm.gpu_count in gpu_profile.count

@@ -1,0 +1,112 @@
+"""Runs on the node: which container runtimes answer, whether they can hand out GPUs, and what Kubernetes may give away.
+
+Each is asked under a deadline of its own: ``docker info`` hangs when its daemon does, which is itself the finding.
+"""
+
+import json
+import re
+from typing import Any, Dict, List
+
+from fleetcheck.node.collectors import systemd
+from fleetcheck.node.collectors.values import output, text
+from fleetcheck.node.host import Host, ProgramTimeout, absent
+
+READS = (
+    ("docker info", "root or group docker"),
+    ("ctr version", "root"),
+    ("enroot version", "any user"),
+    ("apptainer version", "any user"),
+    ("nvidia-ctk cdi list", "any user"),
+    ("kubectl get node", "root"),
+    ("/etc/kubernetes/kubelet.conf", "root"),
+)
+
+SECONDS = 10.0
+CALLS = (
+    ("docker", ("docker", "info", "--format", "{{json .}}"), r'"ServerVersion":\s*"([^"]+)"|Server Version: (\S+)'),
+    ("containerd", ("ctr", "version"), r"Server:\s+(?:\S+\s+)*?Version:\s+(\S+)"),
+    ("enroot", ("enroot", "version"), r"(\d+\.\d+\S*)"),
+    ("apptainer", ("apptainer", "version"), r"(\d+\.\d+\S*)"),
+)
+GPU = "nvidia.com/gpu"
+
+
+def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
+    """{runtimes: {name: {state, …}}, docker_runtimes, cdi_devices, kubernetes}."""
+    docker: List[str] = []
+    runtimes = {name: runtime(host, name, list(argv), pattern, docker) for name, argv, pattern in CALLS}
+    return {
+        "runtimes": runtimes,
+        "docker_runtimes": docker_runtimes(docker[0] if docker else ""),
+        "cdi_devices": cdi_devices(host),
+        "kubernetes": kubernetes(host),
+    }
+
+
+def runtime(host: Host, name: str, argv: List[str], pattern: str, kept: List[str]) -> Dict[str, Any]:
+    """{unit, state: up | down | hung, version, said}; ``kept`` takes docker's own words."""
+    unit = systemd.active(host, name) if name in ("docker", "containerd") else "none"
+    try:
+        done = host.run(argv, SECONDS)
+    except ProgramTimeout:
+        return {"unit": unit, "state": "hung", "said": "no answer within %g s" % SECONDS}
+    except OSError as error:
+        return {"unit": unit, "state": absent(error), "said": ""}
+    if name == "docker":
+        kept.append(done.stdout)
+    return dict(judged(done.status, done.stdout, done.stderr, pattern, " ".join(argv[:2])), unit=unit)
+
+
+def judged(status: int, stdout: str, stderr: str, pattern: str, call: str) -> Dict[str, Any]:
+    """Up when a server told its version; down when it said why not; what nobody may ask is not measured."""
+    found = re.search(pattern, stdout)
+    said = (stderr.strip() or stdout.strip())[:300]
+    if status == 0 and found:
+        return {"state": "up", "said": next(filter(None, found.groups()))}
+    if "permission denied" in said.lower():
+        return {"state": {"absent": "%s: %s" % (call, said)}, "said": said}
+    if status != 0:
+        return {"state": "down", "said": said or "exit status %d" % status}
+    return {"state": {"absent": "%s: no version of a server: %.120r" % (call, stdout)}, "said": said}
+
+
+def docker_runtimes(document: str) -> Any:
+    """The names of docker's runtimes."""
+    try:
+        return sorted(json.loads(document)["Runtimes"])
+    except (ValueError, KeyError, TypeError):
+        return {"absent": "docker info: no list of runtimes: %.80r" % document}
+
+
+def cdi_devices(host: Host) -> Any:
+    """The GPUs that ``nvidia-ctk cdi list`` names."""
+    said = output(host, ["nvidia-ctk", "cdi", "list"], SECONDS)
+    if "absent" in said:
+        return said
+    if said["status"] != 0:
+        return {"absent": "nvidia-ctk cdi list: %s" % said["stderr"].strip()}
+    return re.findall(r"^%s=(\S+)$" % re.escape(GPU), said["stdout"], re.MULTILINE)
+
+
+def kubernetes(host: Host) -> Dict[str, Any]:
+    """{installed, capacity, allocatable}: GPUs of this node as the API server counts them."""
+    try:
+        host.which("kubectl")
+    except OSError as error:
+        return {"installed": False, "capacity": absent(error), "allocatable": absent(error)}
+    config = "/etc/kubernetes/kubelet.conf"
+    name = text(host, "/proc/sys/kernel/hostname")
+    options = ["--kubeconfig", config] if host.exists(config) else []
+    said = output(host, ["kubectl", "get", "node", str(name), "-o", "json"] + options, SECONDS)
+    return dict({"installed": True}, **{key: gpus(said, key) for key in ("capacity", "allocatable")})
+
+
+def gpus(said: Dict[str, Any], key: str) -> Any:
+    """A number of GPUs in a node's status; a node without the device plugin has none listed."""
+    if "absent" in said or said["status"] != 0:
+        return {"absent": said.get("absent") or "kubectl get node: %s" % said["stderr"].strip()}
+    try:
+        count = int(json.loads(said["stdout"])["status"][key][GPU])
+        return count if 0 <= count < 1024 else {"absent": "kubectl get node: %s of %d GPUs" % (key, count)}
+    except (ValueError, KeyError, TypeError) as error:
+        return {"absent": "kubectl get node: no %s of GPUs: %s %s" % (key, type(error).__name__, error)}
