@@ -11,7 +11,7 @@ import pytest
 from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.bound import Bound
 from fleetcheck.facts.growth import noted
-from fleetcheck.facts.section import Section
+from fleetcheck.facts.section import Section, numbers_of
 from fleetcheck.facts.training import settled
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
@@ -38,13 +38,16 @@ class Module(Section):
         return any(word in words.lower() for word in COPPER)
 
     def outside(self, name: str, bound: Bound | None = None) -> Concern | None:
-        """A reading beyond the limit, or beyond the range the module gives itself."""
+        """A reading beyond the limit, or beyond the range the module gives itself; one of the two must be known."""
         told = View(self.raw.get(name) if isinstance(self.raw, Mapping) else self.raw, f"module.{name}", self.part)
         values = told.get("values", list)
+        values = values if isinstance(values, Absent) else numbers_of(values, f"{self.label}: {name}")
         if isinstance(values, Absent):
             raise NotMeasured(values.reason)
         beyond = [value for value in values if bound is not None and value not in bound]
         low, high = _end(told, "low"), _end(told, "high")
+        if bound is None and not math.isfinite(high - low):
+            raise NotMeasured(f"{self.label}: {name}: the module gives no range of its own")
         beyond += [value for value in values if not low <= value <= high]
         if not beyond:
             return None
@@ -120,7 +123,7 @@ class Interface(Section):
     @property
     def alarms(self) -> Concern | None:
         """The alarms its module raises."""
-        alarms: list[str] = self.module.get("alarms", list)
+        alarms = self.module.texts("alarms")
         return Concern(f"the module raises: {', '.join(alarms)}") if alarms else None
 
     @property

@@ -106,7 +106,7 @@ class Drives:
         return Parts(able, "drives that count unreadable sectors", unreadable=self.disks.unreadable)
 
 
-class Array(View):
+class Array(Section):
     """One software array."""
 
     __slots__ = ()
@@ -122,7 +122,7 @@ class Array(View):
             return Concern(f"{self.activity}: its members do not make an array")
         if self.level in ("raid0", "linear"):
             return self._failed()
-        shape, members = self.shape, " ".join(self.get("members", list))
+        shape, members = self.shape, " ".join(self.texts("members"))
         if "_" not in shape:
             return self._failed()
         if self.progress in ("recovery", "reshape"):
@@ -130,7 +130,7 @@ class Array(View):
         return Concern(f"[{shape}]: a member is gone, {members} {'is' if members.count(' ') == 0 else 'are'} listed")
 
     def _failed(self) -> Concern | None:
-        failed = self.get("failed", list)
+        failed = self.texts("failed")
         return Concern(f"member {', '.join(failed)} failed") if failed else None
 
 

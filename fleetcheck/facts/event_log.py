@@ -62,6 +62,9 @@ class Entry(View):
     def kind(self) -> Kind | None:
         """What it means; None for an entry that is no sign of a fault."""
         sensor, event = self.sensor, self.event
+        for told in (sensor, event):
+            if isinstance(told, Absent):
+                raise NotMeasured(told.reason)
         return next((kind for kind in KINDS if kind.sensor.search(sensor) and kind.event.search(event)), None)
 
 

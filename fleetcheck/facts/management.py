@@ -37,9 +37,17 @@ class Sensor(View):
     unit = Reading(str)
 
     @property
+    def worded(self) -> str:
+        """The reading's text; NotMeasured when it was not told."""
+        text: Any = self.text
+        if isinstance(text, Absent):
+            raise NotMeasured(text.reason)
+        return str(text)
+
+    @property
     def supply_trouble(self) -> Concern | None:
         """What a power supply says of itself; lost redundancy alone is noted, a failed supply names itself."""
-        text, status = self.text, self.status
+        text, status = self.worded, self.status
         if FAILED.search(text):
             return Concern(f"{text}: replace the supply, or look at its cord and feed")
         if REDUNDANCY.search(text):
@@ -60,14 +68,12 @@ class Chassis(Section):
 
     @property
     def faults(self) -> list[str]:
-        """Those that are set; a fault this controller does not list is not told."""
-        told = self.raw if isinstance(self.raw, Mapping) else {}
-        named = [name for name in CHASSIS_FAULTS if name in told]
-        if not named:
-            raise NotMeasured(self.raw.reason if isinstance(self.raw, Absent) else "the chassis status names no fault at all")
-        words = {name: self.get(name, str) for name in named}
-        odd = [f"{name} is {word!r:.20}" for name, word in words.items() if word not in ("true", "false")]
-        set_ = [name for name, word in words.items() if word == "true"]
+        """Those that are set; NotMeasured when none is and one was not told."""
+        words: dict[str, Any] = {name: self.get(name, str) for name in CHASSIS_FAULTS}
+        odd = [word.reason for word in words.values() if isinstance(word, Absent)]
+        told = {name: word for name, word in words.items() if not isinstance(word, Absent)}
+        odd += [f"{name} is {word!r:.20}" for name, word in told.items() if word not in ("true", "false")]
+        set_ = [name for name, word in told.items() if word == "true"]
         if odd and not set_:
             raise NotMeasured("; ".join(odd))
         return noted("chassis.faults", set_)
@@ -84,6 +90,8 @@ class Management:
         self._gaps = [listed.reason] if isinstance(listed, Absent) else []
         self._gaps += [broken.reason] if isinstance(broken, Absent) else [f"not a sensor's line: {line!r:.60}" for line in broken]
         self._sensors = [] if isinstance(listed, Absent) else [Sensor(raw, "sensor", _part(raw)) for raw in listed]
+        names: list[Any] = [sensor.name for sensor in self._sensors]
+        self._gaps += [name.reason for name in names if isinstance(name, Absent)]
 
     @property
     def fans(self) -> Parts[Sensor]:

@@ -75,6 +75,14 @@ class Section(View):
         values = self.get(key, list)
         return values if isinstance(values, Absent) else numbers_of(values, f"{self.label}: {self.where}.{key}", count)
 
+    def texts(self, key: str) -> list[str]:
+        """A list of texts; raises NotMeasured when one is not told."""
+        values = self.get(key, list)
+        for value in [values] if isinstance(values, Absent) else values:
+            if not isinstance(value, str):
+                raise NotMeasured(getattr(value, "reason", f"{self.label}: {self.where}.{key} holds {value!r:.60}, not a text"))
+        return list(values)
+
 
 def numbers_of(values: object, name: str, count: int = 0) -> Any:
     """A list whose elements are all numbers, or Absent with the first reason found."""

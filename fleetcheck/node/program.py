@@ -83,12 +83,13 @@ def _talk(process: "Popen[bytes]", stdin: bytes, deadline: float, limit: int, na
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 raise ProgramTimeout(errno.ETIMEDOUT, "no end within %g s" % seconds, name)
+            ended = _has_ended(process)  # asked first: what it wrote until then is ready, and nothing more will come
             ready = selector.select(min(remaining, 0.1))
             for key, _ in ready:
                 stdin = _step(selector, key.data, outputs, stdin)
             if any(len(output) > limit for output in outputs.values()):
                 raise OutputTooLong(errno.EFBIG, "wrote more than %d bytes" % limit, name)
-            if not ready and _has_ended(process):
+            if not ready and ended:
                 break  # a background child of it still holds the pipes
     _await_end(process, deadline, name, seconds)
     return [bytes(outputs[process.stdout]), bytes(outputs[process.stderr])]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import types
+
+import checking
 import pytest
 import yaml
 from fleetrun import CHECKS, run_pytest
 from hardwareparts import CHASSIS, commands, dimms, disk, mdstat, mlxlink, sel, sensors, smart
 
+from fleetcheck.inventory import Node
+from fleetcheck.profiles import load_profile
+
 HOUR, DAY, YEAR = 3600, 86400, 31_536_000
-HEALTHY = 6
+HEALTHY = 16
 FILES = ("test_drives.py", "test_management_controller.py", "test_cables.py", "test_memory_modules.py")
 ETHTOOL = ("\tIdentifier : 0x11 (QSFP28)\n\tModule temperature : 81.10 degrees C / 177.98 degrees F\n\tModule temperature high alarm : {}\n"
            "\tLaser rx power low alarm (Channel 2) : Off\n\tModule temperature high warning : {}\n"
@@ -122,12 +128,14 @@ def results(tmp_path_factory):
     named = [*injected, *(f"well-{number:02d}" for number in range(HEALTHY))]
     (folder / "fleet.yaml").write_text(yaml.safe_dump({
         "fleet": "hardware", "defaults": {"profile": "hardware"}, "nodes": {name: {} for name in named}, "sandbox": {"nodes": injected}}))
-    ended = run_pytest(*(CHECKS / "node" / name for name in FILES), "--inventory", "fleet.yaml", "-n", "6", "-p", "no:cacheprovider", cwd=folder, timeout=300)
+    ended = run_pytest(*(CHECKS / "node" / name for name in FILES), "--inventory", "fleet.yaml", "-n", "4", "-p", "no:cacheprovider", cwd=folder, timeout=600)
     assert 1 == ended.status, ended.output
     found = {name: {} for name in named}
     for line in ended.lines("results"):
         found[line["node"]][line["check"]] = line
     found["verdicts"] = ended.verdicts
+    found["inventory"] = folder / "fleet.yaml"
+    found["evidence"] = {line["node"]: line["answers"] for line in ended.lines("evidence") if line["probe"] == "facts-slow"}
     return found
 
 
@@ -176,3 +184,67 @@ def test_no_fault_is_held_back_as_a_common_cause(results):
     wanted = {f"fault-{number:02d}": {"fatal": "failed", "degraded": "degraded", "warn": "healthy"}[severity]
               for number, (_, _, severity, _) in enumerate(FAULTS.values())}
     assert wanted == {name: verdicts[name] for name in wanted}
+
+
+NVME, PORT, FAN = "drives.nvme.nvme3", "modules.devices.mlx5_3", 5
+EVIDENCE = {  # check → the leaves it lives by
+    "test_nvme_drives_are_all_there": ("drives.nvme",),
+    "test_nvme_drives_are_live": (f"{NVME}.state", NVME),
+    "test_nvme_links_are_full_width": (f"{NVME}.width", NVME),
+    "test_nvme_drives_give_no_critical_warning": (f"{NVME}.health.critical_warning", f"{NVME}.health"),
+    "test_nvme_drives_have_spare_blocks": (f"{NVME}.health.available_spare_percent", f"{NVME}.health.spare_threshold_percent"),
+    "test_nvme_drives_are_not_worn_out": (f"{NVME}.health.percentage_used",),
+    "test_nvme_drives_lost_no_data": (f"{NVME}.health.media_errors",),
+    "test_nvme_drives_are_cool": (f"{NVME}.health.temperature_celsius",),
+    "test_arrays_have_all_members": ("drives.arrays", "drives.arrays.0.activity", "drives.arrays.1.shape", "drives.arrays.1.members.0", "drives.arrays.1.failed"),
+    **{f"test_event_log_has_no_{what}": (
+        "bmc.event_log", "bmc.event_log.entries", "bmc.event_log.entries.0.event", "bmc.event_log.entries.0.sensor", "bmc.event_log.now_seconds",
+        "bmc.event_log.unreadable", "bmc.event_log.left_out", "bmc.uptime_seconds")
+       for what in ("hardware_errors", "failed_supplies", "standing_alarms", "correctable_errors")},
+    "test_power_supplies_are_sound": ("bmc.sensors", "bmc.unreadable", "bmc.sensors.0.name"),
+    "test_power_supplies_are_all_there": ("bmc.sensors", "bmc.unreadable"),
+    "test_fans_turn": ("bmc.sensors", "bmc.unreadable", f"bmc.sensors.{FAN}.value", f"bmc.sensors.{FAN}.unit", f"bmc.sensors.{FAN}"),
+    "test_inlet_air_is_cool": ("bmc.sensors", "bmc.sensors.0.value", "bmc.sensors.0"),
+    "test_sensors_are_within_their_limits": ("bmc.sensors", "bmc.sensors.2.status", "bmc.sensors.2"),
+    "test_chassis_reports_no_fault": ("bmc.chassis", "bmc.chassis.Drive Fault"),
+    "test_node_draws_plausible_power": ("bmc.power", "bmc.power.watts"),
+    "test_port_firmware_sees_no_trouble": (f"{PORT}.link.status_opcode", f"{PORT}.link", PORT),
+    "test_error_correction_leaves_no_errors": (f"{PORT}.link.effective_error_rate",),
+    "test_modules_are_cool": (f"{PORT}.module.temperature_celsius", f"{PORT}.module.temperature_celsius.values.0", f"{PORT}.module"),
+    "test_modules_receive_enough_light": (f"{PORT}.module.receive_dbm", f"{PORT}.module.receive_dbm.high", f"{PORT}.module.receive_dbm.values.1"),
+    "test_fabric_links_stay_up": (f"{PORT}.link.link_downs", "modules.uptime_seconds"),
+    "test_adapter_slots_are_full_width": (f"{PORT}.width", "modules.devices"),
+    "test_adapters_run_released_firmware": (f"{PORT}.firmware",),
+    "test_interface_modules_raise_no_alarm": ("modules.interfaces.eth0.module.alarms", "modules.interfaces.eth0"),
+    "test_interfaces_stay_up": ("modules.interfaces.eth0.carrier_losses", "modules.uptime_seconds"),
+    "test_interfaces_run_released_firmware": ("modules.interfaces.eth0.firmware",),
+    "test_dimms_are_all_there": ("dimms.slots", "dimms.slots.7.bytes", "dimms.slots.7"),
+    "test_dimms_have_their_size": ("dimms.slots.7.bytes",),
+    "test_dimms_run_at_their_speed": ("dimms.slots.7.mtransfers_per_second",),
+}
+DISKS = {"test_disks_pass_their_own_assessment": ("drives.disks.sda.health.passed", "drives.disks"),
+         "test_disks_read_all_their_sectors": ("drives.disks.sda.health.unreadable_sectors",)}
+
+
+def test_no_check_passes_on_what_was_not_told(results):
+    """Each leaf that a check lives by is taken away from a healthy node's answers, or refused by name: it may not pass."""
+    passed, bench = [], bench_of(results)
+    for node, needed in (("well-00", EVIDENCE), ("alike-sata-with-old-errors", DISKS)):
+        answers = {name: answer["data"] for name, answer in results["evidence"][node].items()}
+        for check, leaf in ((check, leaf) for check, leaves in needed.items() for leaf in leaves):
+            assert "passed" == bench.run(check, answers).outcome
+            gone = {} if leaf.rpartition(".")[2].isdigit() else {"removed": checking.changed(answers, leaf, ...)}
+            gone["refused"] = checking.changed(answers, leaf, {"absent": "permission denied"})
+            passed += [(check, leaf, how) for how, left in gone.items() if "error" != bench.run(check, left).outcome]
+    assert [] == passed
+
+
+def test_every_check_of_these_files_has_a_fault_and_an_ablation(results):
+    names = set(bench_of(results).names())
+    assert names == set(FAULTS) and names == set(EVIDENCE) | set(DISKS)
+
+
+def bench_of(results):
+    profile = load_profile("hardware", results["inventory"])
+    modules = tuple(checking.module(f"checks/node/{name}") for name in FILES)
+    return checking.Bench(modules, types.ModuleType("none"), Node("n", "192.0.2.1", profile.name), profile)

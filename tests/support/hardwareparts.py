@@ -14,7 +14,8 @@ SENSORS = {
     "Inlet Temp": ("23 degrees C", "ok"), "CPU1 Temp": ("42 degrees C", "ok"), "FAN1": ("5400 RPM", "ok"), "FAN2": ("5600 RPM", "ok"),
     **{f"PS{number} Status": ("Presence detected", "ok") for number in range(1, 7)},
 }
-CHASSIS = {"System Power": "on", "Power Overload": "false", "Main Power Fault": "false", "Drive Fault": "false", "Cooling/Fan Fault": "false"}
+CHASSIS = {"System Power": "on", "Power Overload": "false", "Main Power Fault": "false", "Power Control Fault": "false",
+           "Drive Fault": "false", "Cooling/Fan Fault": "false"}
 
 
 def commands(**said: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any, Dict, List
 
 from fleetcheck.node.collectors.counted import at_once, document, excerpt, whole, within
 from fleetcheck.node.collectors.mdstat import arrays
-from fleetcheck.node.collectors.values import last, names, number, output, text
+from fleetcheck.node.collectors.values import names, number, output, text
 from fleetcheck.node.host import Host
 
 READS = (
@@ -67,7 +67,7 @@ def nvme(host: Host, name: str) -> Dict[str, Any]:
         "firmware": text(host, folder + "/firmware_rev"),
         "state": text(host, folder + "/state"),
         "transport": text(host, folder + "/transport"),
-        "pci": last(host, folder + "/device"),
+        "pci": text(host, folder + "/address"),
         "width": number(host, folder + "/device/current_link_width"),
         "health": nvme_health(host, "/dev/" + name),
     }
