@@ -33,7 +33,8 @@ VERDICTS = {"fatal": "failed", "degraded": "degraded", "warn": "healthy", "silen
 @dataclass(frozen=True)
 class Fault:
     """One entry. fails: checks that must fail; consequences: others of the same cause that may; names: what the finding must
-    name; silent: a look-alike, of which nothing degraded or failed may come."""
+    name; xids, parts: kernel lines and programs' answers made by wording and hardwareparts; inventory: further settings of the
+    node; pending: its check does not exist yet; silent: a look-alike, of which nothing degraded or failed may come."""
 
     id: str
     component: str
@@ -48,6 +49,7 @@ class Fault:
     cases: Sequence[Mapping[str, Any]] = ()
     xids: Sequence[Mapping[str, Any]] = ()
     parts: Mapping[str, Any] = field(default_factory=dict)
+    inventory: Mapping[str, Any] = field(default_factory=dict)
     overrides: Mapping[str, Any] = field(default_factory=dict)
     pending: bool = False
     file: str = ""
@@ -123,8 +125,8 @@ def _injection(fault: Fault, number: int, profile: str, turns: Mapping[str, Sequ
 
 
 def _part(name: str, said: Any) -> dict[str, Any]:
-    """What the programs that read a part of hardware print, by a function of hardwareparts."""
-    tell = getattr(hardwareparts, name)
+    """What the programs that read a part of hardware print, by a function of hardwareparts or wording."""
+    tell = getattr(hardwareparts, name, None) or getattr(wording, name)
     return tell(*said) if isinstance(said, list) else tell(**said)
 
 

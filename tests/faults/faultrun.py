@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import socket
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import wording
 import yaml
 from corpus import VERDICTS, Injection
 from fleetrun import CHECKS, Outcome, run_pytest
@@ -21,6 +23,7 @@ from fleetcheck.sandbox.machine import machine
 from fleetcheck.sandbox.places import PLACE, places
 from fleetcheck.verdict import RunInfo, judge
 
+PROFILES = Path(__file__).parent / "profiles"
 CONNECTIONS = 8
 LARGEST_RUN = 240
 """Nodes of one run; more are several runs, one after the other."""
@@ -78,7 +81,7 @@ class Told:
     def _resolved(self, text: str) -> str:
         if not PLACE.search(text):
             return text
-        profile = load_profile(self.injection.profile, CHECKS.parent)
+        profile = load_profile(self.injection.profile, PROFILES.parent)
         known = places(profile, machine(profile, self.node, 0, time.time()).gpus)
         return PLACE.sub(lambda found: known[found[1]], text)
 
@@ -98,20 +101,30 @@ def _one_run(injections: Sequence[Injection], folder: Path, apart: bool) -> list
     folder.mkdir(parents=True)
     named = {f"n{number:03}": injection for number, injection in enumerate(injections)}
     (folder / "fleet.yaml").write_text(_inventory(named))
-    ended = run_pytest(CHECKS, "--inventory", "fleet.yaml", "-n", CONNECTIONS, "-q", "--no-summary", "-p", "no:cacheprovider",
-                       cwd=folder, timeout=120 + SECONDS_A_NODE * len(named))
+    with socket.create_server(("127.0.0.1", 0)) as served:
+        _write_profiles(folder / "profiles", served.getsockname()[1])
+        ended = run_pytest(CHECKS, "--inventory", "fleet.yaml", "-n", CONNECTIONS, "-q", "--no-summary", "-p", "no:cacheprovider",
+                           cwd=folder, timeout=120 + SECONDS_A_NODE * len(named))
     if ended.status not in (0, 1, 6):
         raise RuntimeError(f"the run in {folder} ended with {ended.status}:\n{ended.output[-4000:]}")
     return _read(named, ended, _apart(ended) if apart else _together(ended))
 
 
+def _write_profiles(folder: Path, port: int) -> None:
+    """The corpus' own profiles, with a port that answers."""
+    folder.mkdir()
+    for profile in PROFILES.glob("*.yaml"):
+        (folder / profile.name).write_text(profile.read_text().replace("PORT", str(port)))
+
+
 def _inventory(named: Mapping[str, Injection]) -> str:
     """The fleet of the injections."""
-    return yaml.safe_dump({
-        "fleet": "faults",
-        "nodes": {node: {"profile": injection.profile} for node, injection in named.items()},
-        "sandbox": {"nodes": {node: injection.overrides or None for node, injection in named.items()}},
-    }, sort_keys=False, allow_unicode=True, width=10_000)
+    nodes = {node: {"profile": injection.profile, **injection.fault.inventory} for node, injection in named.items()}
+    described = {
+        node: json.loads(json.dumps(injection.overrides).replace(wording.NODE, node)) or None for node, injection in named.items()
+    }
+    return yaml.safe_dump({"fleet": "faults", "nodes": nodes, "sandbox": {"nodes": described}},
+                          sort_keys=False, allow_unicode=True, width=10_000)
 
 
 def _together(ended: Outcome) -> Mapping[str, Any]:

@@ -6,6 +6,8 @@ import random
 
 PROCESSES = ("python", "python3", "pt_main_thread", "ray::WorkerDict", "nccl:allreduce", "train.py", "VLLM::Worker_TP", "cuda-gdb", "[vllm] engine (0)")
 KERNEL_PRIORITIES = ("", "<3>", "<4>")
+NODE = "%NODE%"
+"""Stands for the node's own name until it has one."""
 UNKNOWN_OWNER = "pid='<unknown>', name=<unknown>, "
 
 
@@ -18,7 +20,7 @@ def words(rng: random.Random, gpus: int) -> dict[str, object]:
         "pid": rng.randrange(1200, 4_000_000), "process": rng.choice(PROCESSES), "nvme": rng.randrange(2), "mc": rng.randrange(8),
         "dimm": rng.randrange(2), "server": rng.choice(("10.0.0.27", "fs-a", "nfs04.storage.example", "2001:db8::27")),
         "pci": f"0000:{bus:02x}:{device:02x}.0", "few": rng.randrange(1, 9), "many": rng.randrange(2000, 90000), "job": rng.randrange(1000, 999999),
-        "secs": rng.randrange(21, 120), "hex": f"{rng.randrange(1 << 32):08x}", "user": rng.choice(("alice", "bob", "svc-train")),
+        "node": NODE, "user": rng.choice(("alice", "bob", "svc-train")),
     }
 
 
@@ -33,3 +35,8 @@ def xid_line(rng: random.Random, gpu: int, code: int, text: str = "", caused_by:
     cause = f" caused by previous Xid {caused_by}" if caused_by else ""
     time = f"[{at:12.6f}] " if at is not None else ""
     return f"{rng.choice(KERNEL_PRIORITIES)}{time}NVRM: Xid ({where}): {code}, {who}{text}{cause}".rstrip(", ")
+
+
+def one_socket(threads: int) -> dict[str, object]:
+    """A machine whose threads are all on socket 0."""
+    return {"files": {f"/sys/devices/system/cpu/cpu{thread}/topology/physical_package_id": "0\n" for thread in range(threads)}}
