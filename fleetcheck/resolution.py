@@ -146,6 +146,8 @@ class _Build:
 
     def _ssh(self, given: Settings) -> SshSettings:
         paths = {key: self._path(given[key]) for key in _PATHS if given.get(key)}
+        if given.get("config_file") == "none":  # as ssh -F none: no configuration at all
+            paths["config_file"] = Path("none")
         return SshSettings(**{**given, **paths, "options": MappingProxyType(given.get("options") or {})})
 
     def _path(self, text: str) -> Path:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetcheck.facts.applies import reporting
+from fleetcheck.facts.applies import reporting, whole
 from fleetcheck.facts.gpu_limits import limit
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
@@ -28,8 +28,8 @@ def mig_gpus(gpus):
 
 @pytest.fixture
 def accounting_gpus(gpus):
-    """GPUs whose driver tells used memory from its own reserve."""
-    return reporting(gpus, "memory used", lambda gpu: gpu.memory.code("used_bytes"))
+    """Whole GPUs whose driver tells used memory from its own reserve."""
+    return reporting(whole(gpus), "memory used", lambda gpu: gpu.memory.code("used_bytes"))
 
 
 @pytest.fixture
@@ -83,7 +83,10 @@ def test_no_recovery_action_is_pending(recoverable_gpus):
 
 @pytest.mark.check(component="gpu", severity="degraded", action="replace")
 def test_inforom_is_intact(inforom_gpus):
-    """Every board's InfoROM passes its checksum. A corrupt one cannot be repaired: replace the board when idle."""
+    """Every board's InfoROM passes its checksum. A corrupt one cannot be repaired: replace the board when idle.
+
+    Degraded, not fatal: the GPU computes as before, but its counters of errors and remapped rows are no longer kept.
+    """
     assert not inforom_gpus.offending(lambda gpu: gpu.inforom_corrupt)
 
 

@@ -8,7 +8,10 @@ from fleetcheck.facts.rdma import FAR_END, RECEIVE, RETRIES
 
 @pytest.mark.check(component="rdma", severity="fatal", action="isolate")
 def test_ports_are_active(hcas):
-    """Every port is ACTIVE and its link up. DOWN: cable, module, switch port. INIT: the subnet manager, not this node."""
+    """Every port is ACTIVE and its link up. DOWN: cable, module, switch port. INIT: the subnet manager, not this node.
+
+    A device of the profile that is gone counts as a port that is down; it takes nothing from those listed before or after it.
+    """
     assert not hcas.offending(lambda hca: hca.down)
 
 

@@ -123,3 +123,9 @@ def test_gpus_have_enough_power(gpu_handles):
 def test_power_draw_is_readable(gpus, power_draw):
     """Every GPU tells a draw that is possible. A reading that fails once passes by; one that keeps failing is noted."""
     assert not gpus.offending(lambda gpu: gpu.draw_trouble(power_draw))
+
+
+@pytest.mark.check(component="power", severity="warn", action="observe")
+def test_power_limits_are_readable(gpus):
+    """Every GPU tells its enforced, set and default power limit. An unknown error in one is noted; no limit is assumed."""
+    assert not gpus.offending(lambda gpu: gpu.limit_trouble())

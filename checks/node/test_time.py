@@ -5,7 +5,10 @@ import pytest
 
 @pytest.mark.check(component="time", severity="degraded", action="fix-config")
 def test_clock_follows_a_source(clock):
-    """The clock daemon follows a source, by leap status, reference and stratum. Check its servers and the firewall."""
+    """The clock daemon follows a source, by leap status, reference and stratum. Check its servers and the firewall.
+
+    A daemon that does not answer is not measured: the clock may be right. One without a source is degraded, for the clock drifts.
+    """
     why = clock.unsynchronised
     assert not why, f"the clock follows no source: {why}"
 

@@ -40,6 +40,14 @@ def reporting(
     return Parts(able, gpus.what, left, gpus.unreadable)
 
 
+def whole(gpus: Parts[Gpu]) -> Parts[Gpu]:
+    """The GPUs that are not partitioned: what their instances hold shows on handles of their own; skips when all are."""
+    left = [gpu for gpu in gpus.present if not (gpu.modes.code("mig_current") == "SUCCESS" and gpu.modes.mig == "enabled")]
+    if gpus.present and not left:
+        pytest.skip("every GPU is partitioned (MIG)")
+    return Parts(left, gpus.what, None if gpus.expected is None else gpus.expected - len(gpus.present) + len(left), gpus.unreadable)
+
+
 def _cannot(gpu: Gpu, code: str, since: int | None, mig: bool) -> bool:
     if mig and gpu.modes.code("mig_current") == "SUCCESS" and gpu.modes.mig == "enabled":
         return True

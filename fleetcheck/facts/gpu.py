@@ -107,6 +107,15 @@ class Gpu(Section):
             return Absent(f"{self.label}: power draw: {code}")
         return Concern(f"power draw unreadable in {SAMPLES} of {SAMPLES} samples: {code}")
 
+    def limit_trouble(self) -> Any:
+        """Which of its power limits cannot be read; a board that has no such limit is none."""
+        codes = {name: self.power.code(f"{name}_limit_watts") for name in ("enforced", "management", "default")}
+        untold = next((code for code in codes.values() if isinstance(code, Absent) or code in (*GONE, "NO_PERMISSION")), None)
+        if untold is not None:
+            return untold if isinstance(untold, Absent) else Absent(f"{self.label}: power limits: {untold}")
+        failed = [f"{name} ({code})" for name, code in codes.items() if code != "SUCCESS" and code not in UNSUPPORTED]
+        return bool(failed) and Concern(f"power limit unreadable: {', '.join(failed)}")
+
     @property
     def margin_celsius(self) -> Any:
         """Degrees to the maximum operating temperature; drivers before 570 may answer 0 where they do not know."""

@@ -26,7 +26,8 @@ class Event:
     code: ``xid-79``, ``soft-lockup``; component, severity, action: as the catalogue or the text decides; kind and slot: the
     part it names (a PCI address, a device, a server), slot may be empty; count: records folded into it; cleared: it ends an
     earlier event of that code and slot instead; cause: the Xid a line says it was caused by; note: why the severity is not
-    the catalogue's.
+    the catalogue's; repeat: from how many on the severity holds; by_line: every line counts
+    towards that, not every burst.
     """
 
     code: str
@@ -43,6 +44,7 @@ class Event:
     cleared: bool = False
     cause: int = 0
     repeat: int = 1
+    by_line: bool = False
 
     @property
     def says(self) -> str:

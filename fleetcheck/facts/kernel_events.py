@@ -87,6 +87,7 @@ def _event(entry: catalogue.Pattern, record: Record, found: re.Match[str], clear
         bus_id(slot) or slot.rstrip(":"),
         cleared=cleared,
         repeat=entry.repeat,
+        by_line=entry.by_line,
     )
     return xid.watched(event, f"within {entry.grace:.0f} s of boot") if record.seconds < entry.grace else event
 
@@ -176,7 +177,9 @@ def _as_detail(event: Event, broken: set[str], waiting: bool) -> Event:
 
 def repeats(events: Sequence[Event]) -> list[Event]:
     """What matters only when it repeats is a warning until it did."""
-    times = Counter((event.code, event.slot) for event in events)
+    times: Counter[tuple[str, str]] = Counter()
+    for event in events:
+        times[event.code, event.slot] += event.count if event.by_line else 1
     return [
         event
         if times[event.code, event.slot] >= event.repeat

@@ -102,6 +102,6 @@ def refused(login: Login, failure: Exception) -> TransportError:
     accepted = sorted({method for result in results for method in getattr(result, "allowed_types", ())})
     takes = f"; the server takes {', '.join(accepted)}" if accepted else ""
     tried = "; ".join(login.tried) or "nothing: no key file of the configuration exists and no agent holds one"
-    return TransportError("authentication", f"{login.target.user} may not log in; tried {tried}{takes}. Add the public key to "
-                                            f"~{login.target.user}/.ssh/authorized_keys there, or correct ssh.user and "
-                                            "ssh.identity_file in the inventory")
+    return TransportError("authentication", f"authentication failed: {login.target.user} may not log in; tried {tried}"
+                                            f"{takes}. Add the public key to ~{login.target.user}/.ssh/authorized_keys there, "
+                                            "or correct ssh.user and ssh.identity_file in the inventory")

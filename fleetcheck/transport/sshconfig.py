@@ -100,8 +100,9 @@ class Resolver:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise TransportError("controller", f"ssh -G, which reads your ssh configuration, failed: {error}") from None
         if asked.returncode:
-            said = quoted(asked.stderr.decode(errors="replace").partition("\n")[0], 400)
-            raise TransportError("controller", f"ssh refused its configuration: {said}; try: ssh -G {address}")
+            said = quoted("; ".join(asked.stderr.decode(errors="replace").split("\n")).strip("; \r"), 400)
+            raise TransportError("controller", f"ssh refused its configuration: {said}; try: ssh -G {address}, or do "
+                                               "without it: ssh: {config_file: none} in the inventory")
         return target(parsed(asked.stdout.decode(errors="replace")), settings)
 
 

@@ -76,6 +76,7 @@ FAULTS = [
     ("compute_mode_is_as_promised", {GPU + "modes.compute": 3}, "GPU 3: modes.compute_mode exclusive-process (limit default)"),
     ("mig_mode_is_as_promised", {GPU + "modes.mig_current": 1}, "GPU 3: modes.mig_current_mode enabled (limit disabled)"),
     ("gpu_product_is_as_promised", {GPU + "identity.name": "NVIDIA H100 PCIe"}, "GPU 3: identity.name NVIDIA H100 PCIe (limit NVIDIA H100 80GB HBM3)"),
+    ("power_limits_are_readable", {GPU + "power.default_limit_watts": {"absent": "UNKNOWN"}}, "GPU 3: power limit unreadable: default (UNKNOWN)"),
     ("idle_gpus_hold_no_memory", {GPU + "memory.used_bytes": 5 << 30},
      "GPU 3: 5.0 GiB held outside any job (limit 1.0 GiB) by no visible process"),
     ("idle_gpus_hold_no_memory", {GPU + "processes": [{"pid": 4711, "uid": 1000, "name": "python3", "job": "", "memory_bytes": 3 << 30}]},

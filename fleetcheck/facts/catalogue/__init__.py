@@ -82,6 +82,7 @@ class Pattern(Grade):
     pattern: re.Pattern[str]
     clears: re.Pattern[str] | None = None
     repeat: int = 1
+    by_line: bool = False
     grace: float = 0
 
 

@@ -22,6 +22,7 @@ from fleetcheck.node.collectors import (
     network,
     packages,
     pci,
+    ras,
     rdma,
     reachability,
     scheduler,
@@ -47,6 +48,7 @@ COLLECTORS = (
     ("bmc", bmc.collect, 115),  # a management controller lists its sensors in tens of seconds
     ("modules", modules.collect, 90),
     ("dimms", dimms.collect, 25),
+    ("ras", ras.collect, 50),
     ("services", services.collect, 40),
     ("fabric", fabric.collect, 25),
     ("kernel_settings", kernel_settings.collect, 10),
