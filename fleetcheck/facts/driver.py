@@ -9,7 +9,8 @@ from fleetcheck.absent import Absent
 from fleetcheck.facts.section import Section
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
-from fleetcheck.view import Reading
+from fleetcheck.recording import Concern, Part
+from fleetcheck.view import Parts, Reading
 
 BOOT_GRACE_SECONDS = 600.0
 """Links and fabric train for minutes after a boot: a planned reboot once drained 214 of 288 healthy nodes."""
@@ -47,6 +48,13 @@ class Driver(Section):
             return matches
         return self.module_version == self.version
 
+    def drifted(self, jobs: Any) -> Concern | bool:
+        """Whether library and module differ. Jobs that run go on, and are not disturbed for it: while there are any it is noted."""
+        if self.library_matches:
+            return False
+        going_on = not isinstance(jobs, Absent) and bool(jobs)
+        return Concern(f"{self.mismatch}; {', '.join(jobs)} goes on", "warn", "observe") if going_on else Concern(self.mismatch)
+
     @property
     def mismatch(self) -> str:
         """The two versions that differ, as far as they were told."""
@@ -78,9 +86,14 @@ class Driver(Section):
         return found != code
 
 
+def alone(driver: Driver) -> Parts[Driver]:
+    """The driver as the one part of its kind, for checks whose finding decides its own severity."""
+    return Parts([driver], "drivers", 1)
+
+
 def driver(answer: Mapping[str, Any], profile: Profile, node: Node) -> Driver:
     """The driver of one node."""
-    return Driver(answer.get("driver"), "driver")
+    return Driver(answer.get("driver"), "driver", Part("driver", "driver"))
 
 
 def branch_of(answer: Mapping[str, Any]) -> int | None:

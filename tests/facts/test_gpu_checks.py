@@ -31,7 +31,7 @@ def bench() -> Any:
 
 @pytest.fixture(scope="module")
 def healthy() -> Any:
-    return checking.recorded_answers("h100_gpu_answer.json")
+    return {**checking.recorded_answers("h100_gpu_answer.json"), "system": {"busy": []}}
 
 
 FAULTS = [
@@ -41,6 +41,8 @@ FAULTS = [
     ("driver_and_library_versions_agree", {"gpu.driver.init_code": "LIB_RM_VERSION_MISMATCH"},
      "NVML returned LIB_RM_VERSION_MISMATCH: its library is not of the kernel module's version, 570.133.20"),
     ("driver_and_library_versions_agree", {"gpu.driver.module_version": "570.86.15"}, "the kernel module is 570.86.15, NVML tells driver 570.133.20"),
+    ("driver_and_library_versions_agree", {"gpu.driver.init_code": "LIB_RM_VERSION_MISMATCH", "system.busy": ["slurm 4711"]},
+     "not of the kernel module's version, 570.133.20; slurm 4711 goes on", "warn", "observe"),
     ("driver_answers", {"gpu.driver.init_code": "UNKNOWN"}, "NVML returned UNKNOWN at its start"),
     ("driver_calls_return", {"gpu.driver.hung_call": "GPU 3: nvmlDeviceGetName (process state D)"},
      "no return from GPU 3: nvmlDeviceGetName (process state D)"),
@@ -286,7 +288,7 @@ def test_no_check_passes_without_a_leaf_it_reads(bench, healthy):
 
 
 def test_a_node_that_told_nothing_passes_nothing(bench):
-    ended = {name: bench.run(name, {"gpu": {}, "pci": {}}).outcome for name in bench.names()}
+    ended = {name: bench.run(name, {"gpu": {}, "pci": {}, "system": {}}).outcome for name in bench.names()}
     assert {"error", "skipped"} == set(ended.values())
     assert {"test_retired_pages_are_within_limit", "test_no_page_retirement_is_pending"} == {
         name for name, outcome in ended.items() if outcome == "skipped"}

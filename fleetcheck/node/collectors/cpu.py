@@ -69,15 +69,17 @@ def counts(host: Host, cpus: List[str], name: str) -> Any:
 
 
 def megahertz(host: Host, cpus: List[str]) -> Any:
-    """Lowest and highest clock now, while this probe keeps one processor busy: an idle one may rest at any clock."""
+    """Lowest and highest clock now, while this probe keeps one processor busy: an idle one may rest at any clock. The kernel tells it
+    in two places; where they differ the lower word on the busy processor counts, for a stuck clock may show in one alone."""
     until = time.monotonic() + SPIN_SECONDS
     while time.monotonic() < until:
         pass
     said = [number(host, "%s/cpu%s/cpufreq/scaling_cur_freq" % (CPU, cpu)) for cpu in cpus]
-    values = [value / 1000.0 for value in said if isinstance(value, int)] + cpuinfo_megahertz(host)
+    sources = [[value / 1000.0 for value in said if isinstance(value, int)], cpuinfo_megahertz(host)]
+    told = [values for values in sources if values]
     return (
-        {"lowest": min(values), "highest": max(values)}
-        if values
+        {"lowest": min(map(min, told)), "highest": min(map(max, told))}
+        if told
         else {"absent": "no clock in /proc/cpuinfo nor below " + CPU}
     )
 
