@@ -23,8 +23,6 @@ _CATEGORY = re.compile(r"^\+-+ +(.+?) +-+\+-+\+$")
 _CELLS = re.compile(r"^\|([^|]*)\|(.*)\|$")
 _STATUS = re.compile(r"\b(Pass|Fail|Warn|Skip)\b(?: - (?:All|GPUs?: (?P<gpus>\d+(?:, *\d+)*)))?")
 _GPU = re.compile(r"\bGPU (\d+)\b")
-_PADDING = 3
-"""Columns of a cell that are no text: one before it, two after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +130,21 @@ def _texts(value: Any) -> list[str]:
 def _of_table(text: str) -> list[Result]:
     """The table's rows; a cell goes on below without a break between words, so its lines are joined at their full width."""
     category, rows = "", list[list[str]]()
+    width = max((len(cells[2].rstrip()) - 1 for cells in map(_CELLS.match, map(str.strip, text.splitlines())) if cells), default=0)
     for line in text.splitlines():
         heading, cells = _CATEGORY.match(line.strip()), _CELLS.match(line.strip())
         if heading:
             category = heading[1]
         elif cells and cells[1].strip():
-            rows.append([category, cells[1].strip(), _content(cells[2])])
+            rows.append([category, cells[1].strip(), _content(cells[2], width)])
         elif cells and rows:
-            rows[-1][2] += _content(cells[2])
+            rows[-1][2] += _content(cells[2], width)
     return _of_rows(rows)
 
 
-def _content(cell: str) -> str:
-    return cell[1 : len(cell) - _PADDING + 1].ljust(len(cell) - _PADDING)
+def _content(cell: str, width: int) -> str:
+    """The text of a cell at the width where the table breaks it, which is that of its longest line."""
+    return cell[1 : width + 1].ljust(width)
 
 
 def _of_rows(rows: Sequence[Sequence[str]]) -> list[Result]:

@@ -28,7 +28,7 @@ def inventory() -> dict[str, Any]:
     entries = described()
     nodes = {name: {"profile": entry["profile"]} if "profile" in entry else {} for name, entry in entries.items()}
     return {
-        "fleet": "cases", "defaults": {"profile": "h100-sxm5-8"}, "nodes": {**nodes, f"sound-[01-{HEALTHY}]": {"profile": "cpu-host"}},
+        "fleet": "cases", "defaults": {"profile": "h100-sxm5-8"}, "nodes": {**nodes, f"sound-[1-{HEALTHY}]": {"profile": "cpu-host"}},
         "sandbox": {"nodes": {name: entry["sandbox"] for name, entry in entries.items()}},
     }
 

@@ -1,0 +1,198 @@
+"""What DCGM, ibstat, the error daemons, other suites' JUnit files and Ansible write, also cut, wrapped or strange."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fleetcheck import ansible
+from fleetcheck.absent import NotMeasured
+from fleetcheck.facts import dcgm, ibstat, ras
+from fleetcheck.report import junit_reader
+
+
+def third(**status: str) -> str:
+    """A document of schema 3: GPU 1 and 2 ids as strings."""
+    tests = [{"name": name.replace("_", " "), "results": [{"gpu_ids": "1,2", "status": word}]} for name, word in status.items()]
+    return json.dumps({"DCGM GPU Diagnostic": {"test_categories": [
+        {"category": "Deployment", "tests": [{"name": "Denylist", "results": [{"status": "PASS"}]}]},
+        {"category": "Hardware", "tests": tests}]}})
+
+
+def fourth(*statuses: str, warning: str = "") -> str:
+    """A document of schema 4: one entity each."""
+    results = [{"entity_group": "GPU", "entity_group_id": 1, "entity_id": number, "status": word,
+                **({"warnings": [{"warning": warning, "error_id": 7}]} if warning and word == "Fail" else {})}
+               for number, word in enumerate(statuses)]
+    return json.dumps({"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [
+        {"name": "memory", "results": [*results, {"entity_group": "CPU", "entity_id": 0, "status": "Skip"}], "test_summary": {"status": "Pass"}}]}]},
+        "metadata": {"version": "4.2.3"}})
+
+
+BUSY = "CUDA-capable device(s) is/are busy or unavailable"
+TABLE = """+---------------------------+------------------------------------------------+
+| Diagnostic                | Result                                         |
++===========================+================================================+
+|-----  Metadata  ----------+------------------------------------------------|
+| DCGM Version              | 3.3.5                                          |
++-----  Deployment  --------+------------------------------------------------+
+| Denylist                  | Pass                                           |
++-----  Hardware  ----------+------------------------------------------------+
+| GPU Memory                | Fail - GPU: 3                                  |
+|                           | Pass - GPUs: 0, 1                              |
+| Warning                   | GPU 3 Error using CUDA API cuCtxCreate Unable  |
+|                           |  to create CUDA context: 'CUDA-capable device( |
+|                           | s) is/are busy or unavailable'.                |
+| Info                      | GPU 1 to Host bandwidth: 12.4 GB/s             |
++-----  Stress  ------------+------------------------------------------------+
+| Targeted Stress           | Skip - All                                     |
++---------------------------+------------------------------------------------+
+"""
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    pytest.param(third(PCIe="Skip", GPU_Memory="SKIP"), {1: "error", 2: "error"}, id="only the installation was tested"),
+    pytest.param(third(PCIe="Pass", GPU_Memory="Skip"), {1: "passed", 2: "passed"}, id="schema 3"),
+    pytest.param(fourth("Pass", "Fail", warning="row remap failed"), {0: "passed", 1: "failed"}, id="schema 4"),
+    pytest.param(fourth("Pass", "Fail", warning=f"cuCtxCreate: '{BUSY}'"), {0: "passed", 1: "error"}, id="busy or broken"),
+    pytest.param(fourth("Pass", "Not Run"), {0: "passed", 1: "error"}, id="a status of no meaning"),
+    pytest.param("Successfully ran diagnostic for group.\n" + fourth("Pass"), {0: "passed"}, id="words before the document"),
+    pytest.param(TABLE, {0: "passed", 1: "passed", 3: "error"}, id="table wrapped inside words"),
+])
+def test_a_diagnostic_of_dcgm(text, expected):
+    assert expected == {gpu: judged.outcome for gpu, judged in dcgm.judge(dcgm.parse(text)).items()}
+
+
+def test_busy_is_believed_when_it_repeats():
+    results = dcgm.parse(TABLE)
+
+    assert "failed" == dcgm.judge(results, again=True)[3].outcome
+    assert BUSY in dcgm.judge(results, again=True)[3].message
+
+
+@pytest.mark.parametrize("text", [
+    "", "Error: unable to establish a connection to the specified host: localhost", fourth("Pass")[:-40],
+    third(PCIe="Skip").replace('{"name"', '{"..."}, {"name"', 1), '{"DCGM Diagnostic": {"test_categories": {}}}',
+    '{"DCGM Diagnostic": {"test_categories": [{"category": "x", "tests": [{"name": "y"}]}]}}', '{"error": "busy"}', "\x00\xff{",
+])
+def test_what_is_no_diagnostic_is_not_measured(text):
+    with pytest.raises(NotMeasured):
+        dcgm.parse(text)
+
+
+def block(name: str, state: str = "Active", physical: str = "LinkUp") -> str:
+    return (f"CA '{name}'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tFirmware version: ...\n\tPort 1:\n\t\tState: {state}\n"
+            f"\t\tPhysical state: {physical}\n\t\tRate: 400\n\t\tLink layer: InfiniBand\n")
+
+
+PANIC = "ibpanic: [70114] main: stat of IB device 'mlx5_2' failed: No such file or directory\n"
+
+
+@pytest.mark.parametrize(("text", "status", "expected"), [
+    pytest.param(block("mlx5_0") + block("mlx5_1") + PANIC, 255, ["passed", "passed", "failed", "error"], id="stopped at one that is gone"),
+    pytest.param(block("mlx5_0") + block("mlx5_1", "Down", "Polling") + block("mlx5_2") + block("mlx5_3"), 0,
+                 ["passed", "failed", "passed", "passed"], id="one is down"),
+    pytest.param(block("mlx5_0") + block("mlx5_1", "...", "...") + block("mlx5_2") + block("mlx5_3"), 0,
+                 ["passed", "error", "passed", "passed"], id="values left out"),
+    pytest.param(block("mlx5_0")[:60], 0, ["error", "failed", "failed", "failed"], id="cut"),
+    pytest.param("", 1, ["error"] * 4, id="nothing, and a status"),
+    pytest.param("", 0, ["failed"] * 4, id="nothing at all"),
+])
+def test_a_listing_of_ibstat(text, status, expected):
+    names = [f"mlx5_{number}" for number in range(4)]
+    judged = ibstat.judge(ibstat.parse(text), names, status)
+
+    assert expected == [judged[name][0] for name in names]
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("No Memory errors.\n\nNo MCE errors.\n", []),
+    ("MCE records summary:\n\t1 Corrected error, no action required. errors\n", ["mce"]),
+    ("MCE records summary:\n\t0 Corrected error, no action required. errors\n", []),
+    ("PCIe AER events summary:\n\t3 Corrected errors: Receiver Error\n\nDisk errors summary:\n\t0:0 has 5 errors\n", []),
+    ("Memory controller events summary:\n\tCorrected on DIMM Label(s): 'A1' location: 0:0:0:-1 errors: 12\n", ["memory"]),
+    ("Extlog records summary:\n\tnew words of a later version\n", ["extlog"]),
+    ("DBI connect failed\n", []),
+])
+def test_a_summary_of_rasdaemon(text, expected):
+    assert expected == [each.section for each in ras.summed(text)]
+
+
+def test_only_a_view_of_rasdaemon_counts_as_one():
+    assert not ras.sections("DBI connect failed\n")[1]
+    assert ras.sections("No Memory errors.\n")[1]
+
+
+BROKE = '<error message="test teardown failure">E  Exception: burn process left</error>'
+
+
+def suite(*cases: str, root: str = "testsuite", header: str = 'errors="1" failures="0" skips="0" tests="2"') -> str:
+    body = f"<testsuite name='pytest' {header}>{''.join(cases)}</testsuite>"
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + (body if root == "testsuite" else f"<testsuites>{body}</testsuites>")
+
+
+def case(name: str, *children: str) -> str:
+    return f'<testcase classname="t" name="{name}" time="0.01"><system-out>in setup</system-out>{"".join(children)}</testcase>'
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    pytest.param(suite(case("a", BROKE, "<system-out>in teardown</system-out>")), {"a": "error"}, id="teardown broke"),
+    pytest.param(suite(case("a"), case("a", BROKE)), {"a": "error"}, id="as two elements"),
+    pytest.param(suite(case("a", "<failure message='x'/>", BROKE)), {"a": "error"}, id="failed and broke"),
+    pytest.param(suite(case("a"), case("b", "<skipped/>"), root="testsuites", header='skipped="1" tests="7"'), {"a": "passed", "b": "skipped"},
+                 id="other root, other spelling, wrong counts"),
+    pytest.param(suite(), {}, id="no test"),
+])
+def test_a_junit_file_is_told_by_its_testcases(text, expected):
+    assert expected == {each.name: each.outcome for each in junit_reader.parse(text)}
+
+
+@pytest.mark.parametrize("text", ["", "<html/>", suite(case("a"))[:-20], '<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', "\x00"])
+def test_what_is_no_junit_file_is_refused(text):
+    with pytest.raises(junit_reader.JUnitError):
+        junit_reader.parse(text)
+
+
+INI = """[servers]
+node-[1:30] ansible_host=192.0.2.[31:60]
+evo1[1:1]
+srv-[01:09:4].dc1  # every fourth
+host-[1:2]-[1:2].example.com
+gate-[1:3].example.com:2222
+db-[a:c]
+[rest:vars]
+ansible_user=root
+[rest:children]
+other
+[other]
+2001:db8:0:1::10
+[fe80::7]:22
+[1:2].foo.bar.example.com
+"""
+
+
+def test_hosts_are_expanded_as_ansible_does():
+    found = {entry.line: (entry.names, entry.port) for entry in ansible.entries(INI)}
+
+    assert (("evo11",), None) == found[3]
+    assert (("srv-01.dc1", "srv-05.dc1", "srv-09.dc1"), None) == found[4]
+    assert (("host-1-1.example.com", "host-1-2.example.com", "host-2-1.example.com", "host-2-2.example.com"), None) == found[5]
+    assert (("gate-1.example.com", "gate-2.example.com", "gate-3.example.com"), 2222) == found[6]
+    assert (("db-a", "db-b", "db-c"), None) == found[7]
+    assert (("2001:db8:0:1::10",), None) == found[13]
+    assert (("[fe80::7]",), 22) == found[14]
+    assert (("1.foo.bar.example.com", "2.foo.bar.example.com"), None) == found[15]
+    assert 30 == len(found[2][0])
+
+
+@pytest.mark.parametrize(("text", "line", "words"), [
+    (INI, 2, "literal value for 30 nodes"),
+    ("[g]\nn[1:3]\n", 1, "expected YAML"),
+    ("[g]\nn[3:a]\n", 1, "bad range '[3:a]'"),
+    ("[g]\nn[1:99999999]\n", 1, "names more than"),
+])
+def test_an_inventory_of_ansible_is_refused_with_its_line(text, line, words):
+    assert ansible.is_ini(text)
+    found, said = ansible.refusal(text)
+    assert (line, True) == (found, words in said), said
