@@ -24,6 +24,8 @@ from fleetcheck.sandbox.places import PLACE, places
 from fleetcheck.verdict import RunInfo, judge
 
 PROFILES = Path(__file__).parent / "profiles"
+SERVED_PORT = "65432"
+"""Stands in the corpus' profiles for a port that listens while a run lasts."""
 CONNECTIONS = 8
 LARGEST_RUN = 240
 """Nodes of one run; more are several runs, one after the other."""
@@ -81,7 +83,7 @@ class Told:
     def _resolved(self, text: str) -> str:
         if not PLACE.search(text):
             return text
-        profile = load_profile(self.injection.profile, PROFILES.parent)
+        profile = load_profile(self.injection.profile, PROFILES.parent / "fleet.yaml")
         known = places(profile, machine(profile, self.node, 0, time.time()).gpus)
         return PLACE.sub(lambda found: known[found[1]], text)
 
@@ -114,7 +116,7 @@ def _write_profiles(folder: Path, port: int) -> None:
     """The corpus' own profiles, with a port that answers."""
     folder.mkdir()
     for profile in PROFILES.glob("*.yaml"):
-        (folder / profile.name).write_text(profile.read_text().replace("PORT", str(port)))
+        (folder / profile.name).write_text(profile.read_text().replace(SERVED_PORT, str(port)))
 
 
 def _inventory(named: Mapping[str, Injection]) -> str:

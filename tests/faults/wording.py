@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 PROCESSES = ("python", "python3", "pt_main_thread", "ray::WorkerDict", "nccl:allreduce", "train.py", "VLLM::Worker_TP", "cuda-gdb", "[vllm] engine (0)")
 KERNEL_PRIORITIES = ("", "<3>", "<4>")
@@ -40,3 +41,15 @@ def xid_line(rng: random.Random, gpu: int, code: int, text: str = "", caused_by:
 def one_socket(threads: int) -> dict[str, object]:
     """A machine whose threads are all on socket 0."""
     return {"files": {f"/sys/devices/system/cpu/cpu{thread}/topology/physical_package_id": "0\n" for thread in range(threads)}}
+
+
+def exporter_page(gpus: int, xid: int) -> dict[str, object]:
+    """A page of dcgm-exporter on which one GPU's gauge shows an Xid."""
+    rows = [f'DCGM_FI_DEV_XID_ERRORS{{gpu="{gpu}",UUID="GPU-{gpu}"}} {xid if gpu == 1 else 0}\n' for gpu in range(gpus)]
+    return {"commands": {"curl http://localhost:9400/metrics": {"stdout": "".join(rows)}}}
+
+
+def late_page(seconds: int) -> dict[str, object]:
+    """A page of node_exporter taken some seconds ago."""
+    text = "node_time_seconds {now}\nnode_load1 0.42\n"
+    return {"commands": {"curl http://localhost:9100/metrics": {"stdout": {"text": text, "now": {"start": int(time.time()) - seconds, "per_second": 1}}}}}

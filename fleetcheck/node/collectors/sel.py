@@ -37,7 +37,8 @@ def entry(line: str) -> Dict[str, Any]:
     """One line; empty when it is no entry.
 
     ``3 | 04/12/2026 | 10:22:33 | Power Supply #0x51 | Power Supply AC lost | Asserted``; before the controller knew the time
-    ``Pre-Init`` and a count stand in place of date and time; records of vendors have no direction.
+    ``Pre-Init`` and a count stand in place of date and time; records of vendors have no direction. Some boards put a bar into the
+    event itself: ``Uncorrectable ECC (UnCorrectable ECC |  DIMMA1)``.
     """
     words = [word.strip() for word in line.split("|")]
     if not _HEAD.match(line) or len(words) < 4:
@@ -45,9 +46,11 @@ def entry(line: str) -> Dict[str, Any]:
     oem = any(word.startswith("OEM record") for word in words)
     if oem:
         return {"id": words[0], "seconds": moment(line), "sensor": "OEM record", "event": "", "direction": ""}
-    if len(words) < 6 or words[5] not in DIRECTIONS:
+    places = [place for place, word in enumerate(words) if place > 4 and word in DIRECTIONS]
+    if not places:
         return {}
-    return {"id": words[0], "seconds": moment(line), "sensor": words[3], "event": words[4], "direction": words[5]}
+    event = " | ".join(words[4 : places[0]])
+    return {"id": words[0], "seconds": moment(line), "sensor": words[3], "event": event, "direction": words[places[0]]}
 
 
 def moment(text: str) -> Any:
