@@ -62,7 +62,7 @@ def test_no_uncorrectable_pcie_errors(pci):
 def test_acs_is_off(bare_metal_pci):
     """No PCI bridge has ACS on: it sends GPU and NIC traffic through the root complex. Off in BIOS, or by setpci at boot."""
     enabled = bare_metal_pci.acs.enabled
-    assert not enabled, f"ACS is on at {len(enabled)} of {bare_metal_pci.acs.told} bridges: {', '.join(enabled[:4])}"
+    assert not enabled, f"ACS is on at {len(enabled)} of {bare_metal_pci.acs.told} devices: {', '.join(enabled[:4])}"
 
 
 @pytest.mark.check(component="pcie", severity="warn", action="observe")

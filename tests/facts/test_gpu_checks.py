@@ -125,7 +125,7 @@ FAULTS = [
     ("no_uncorrectable_pcie_errors", {"pci.functions.{gpu}.port_aer.fatal": 1},
      "GPU at {address}: port {port}: 1 fatal PCIe errors since boot", "fatal", "isolate"),
     ("acs_is_off", {"pci.acs.enabled": ["0000:00:01.0", "0000:01:00.0"], "pci.acs.told": 12},
-     "ACS is on at 2 of 12 bridges: 0000:00:01.0, 0000:01:00.0"),
+     "ACS is on at 2 of 12 devices: 0000:00:01.0, 0000:01:00.0"),
     ("correctable_pcie_errors_do_not_grow", {"pci.functions.{gpu}.aer.correctable": [3, 503], "pci.seconds": 1.0},
      "GPU at {address}: aer.correctable_per_second 500.0 (limit ≤ 10 errors/s)"),
     ("gpus_are_cool", {GPU + "thermal.temperature_celsius": 91}, "GPU 3: thermal.temperature_celsius 91 (limit ≤ 86 °C)"),

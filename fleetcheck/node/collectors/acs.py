@@ -1,4 +1,4 @@
-"""Which PCI bridges have Access Control Services switched on, as lspci tells (node side).
+"""Which PCI bridges and cards have Access Control Services switched on, as lspci tells (node side).
 
 ACS sends peer-to-peer traffic up to the root complex; the register lies in extended configuration space, for root only.
 """
@@ -10,10 +10,12 @@ from fleetcheck.node.host import Host, absent
 
 SECONDS = 8.0
 DEVICE = re.compile(r"^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (.*)$")
+CONCERNED = re.compile(r"bridge|3D controller|VGA|infiniband|ethernet|network", re.IGNORECASE)
+"""What lies on the way between a GPU and its peers: bridges, and the devices themselves (NVIDIA NCCL documentation, troubleshooting)."""
 
 
 def bridges(host: Host) -> Dict[str, Any]:
-    """Bridges whose ACS register was told, those of them that validate sources, and whether this is a virtual machine."""
+    """Bridges, GPUs and network cards whose ACS register was told, those that validate sources, and whether this machine is virtual."""
     cpus = host.read_or_absent("/proc/cpuinfo")
     leaves = {"virtual": bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpus, re.MULTILINE)) if isinstance(cpus, str) else cpus}
     try:
@@ -33,10 +35,10 @@ def parsed(text: str) -> Dict[str, Any]:
     for line in text.splitlines():
         device = DEVICE.match(line)
         if device:
-            address = device.group(1) if "bridge" in device.group(2).lower() else ""
+            address = device.group(1) if CONCERNED.search(device.group(2)) else ""
         elif address and "ACSCtl:" in line:
             told += 1
             if "SrcValid+" in line:
                 enabled.append(address)
-    hidden = {"absent": "lspci shows no ACSCtl of any bridge: run as root (become: sudo -n)"}
+    hidden = {"absent": "lspci shows no ACSCtl of any device: run as root (become: sudo -n)"}
     return {"told": told or hidden, "enabled": enabled if told else hidden}

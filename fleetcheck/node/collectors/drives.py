@@ -1,7 +1,8 @@
 """Runs on the node: NVMe and SATA drives with their SMART health, and the software arrays made of them."""
 
+import operator
 import re
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
 from fleetcheck.node.collectors.counted import at_once, document, excerpt, whole, within
 from fleetcheck.node.collectors.mdstat import arrays
@@ -35,6 +36,13 @@ SMART_LOG = {
 """Ours → smartctl's name and the highest value it can have (NVM Express Base Specification, SMART / Health Information)."""
 KERNEL_NAMES = {"percentage_used": "percent_used", "available_spare_percent": "avail_spare", "spare_threshold_percent": "spare_thresh"}
 """Where nvme-cli calls it otherwise."""
+WORSE: Dict[str, Callable[[int, int], int]] = {
+    "critical_warning": operator.or_,
+    "percentage_used": max,
+    "media_errors": max,
+    "available_spare_percent": min,
+}
+"""Of two readings of a value, the one that is worse."""
 UNREADABLE = {197: "pending sectors", 198: "offline uncorrectable", 187: "reported uncorrectable"}
 
 
@@ -74,12 +82,28 @@ def nvme(host: Host, name: str) -> Dict[str, Any]:
 
 
 def nvme_health(host: Host, device: str) -> Any:
-    """By smartctl; by nvme-cli where smartctl is missing or brought nothing."""
+    """By smartctl and by nvme-cli. Both read the same log; where they differ the worse word counts, and where one brought nothing
+    the other's."""
     first = smartctl(output(host, ["smartctl", "-j", "-a", device], PROGRAM_SECONDS), device)
-    if "absent" not in first:
-        return nvme_log(first.get("nvme_smart_health_information_log"), first)
     second = document(output(host, ["nvme", "smart-log", device, "-o", "json"], PROGRAM_SECONDS), "nvme smart-log " + device)
-    return first if "absent" in second else kernel_log(second)
+    logs = [
+        first if "absent" in first else nvme_log(first.get("nvme_smart_health_information_log"), first),
+        second if "absent" in second else kernel_log(second),
+    ]
+    told = [log for log in logs if "absent" not in log]
+    return worse(told[0], told[-1]) if told else logs[0]
+
+
+def worse(one: Dict[str, Any], other: Dict[str, Any]) -> Dict[str, Any]:
+    """Two readings of one log as one; a value that only one of them told is its word."""
+    found = dict(one)
+    for name, value in other.items():
+        mine = found.get(name)
+        if isinstance(mine, dict):
+            found[name] = value
+        elif name in WORSE and isinstance(value, int) and isinstance(mine, int):
+            found[name] = WORSE[name](mine, value)
+    return found
 
 
 def smartctl(said: Dict[str, Any], device: str) -> Dict[str, Any]:
