@@ -47,7 +47,7 @@ def report(run: RunName, reports: Reports = Path("reports"), everything: All = F
 def simulate(inventory: SandboxFile) -> None:
     """Keep a simulated fleet running until Ctrl-C, to look around in it with ssh."""
     loaded = load(inventory)
-    if not loaded.sandbox:
+    if loaded.sandbox is None:
         raise sandbox.SandboxError(f"{inventory}: no sandbox: section; docs/sandbox.md shows one")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with sandbox.start(loaded) as running:

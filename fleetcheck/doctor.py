@@ -71,7 +71,7 @@ def _asked(exchange: Asks, wanted: Sequence[tuple[Node, Request]], connections: 
 
 
 def _reachable(inventory: Inventory, open_: ExitStack) -> Inventory:
-    if not inventory.sandbox:
+    if inventory.sandbox is None:
         return inventory
     from fleetcheck import sandbox
 

@@ -74,7 +74,12 @@ def load(path: Path, today: datetime.date | None = None, base: Path | None = Non
     policy = placed(file.policy, document, [node.name for node in nodes], groups)
     found = profiles.for_nodes(nodes, document)
     return Inventory(file.fleet, path, document.text, nodes, groups, MappingProxyType(found.profiles),
-                     MappingProxyType(found.texts), file.sandbox, policy, day, document)
+                     MappingProxyType(found.texts), _sandbox(file), policy, day, document)
+
+
+def _sandbox(file: InventoryFile) -> Mapping[str, Any] | None:
+    """What ``sandbox:`` says; the word alone asks for healthy machines, and is no word to contact real ones."""
+    return file.sandbox or ({} if "sandbox" in file.model_fields_set else None)
 
 
 def _read(path: Path) -> yamlfile.Document:

@@ -65,7 +65,7 @@ def live(this: run.Run, inventory: Inventory, requests: Callable[[Inventory], As
 
 def _rack(inventory: Inventory) -> Sandbox | None:
     """The simulated rack of an inventory that describes one, started."""
-    if not inventory.sandbox:
+    if inventory.sandbox is None:
         return None
     from fleetcheck import sandbox  # only a simulated fleet pays for it
 

@@ -90,8 +90,18 @@ def realise_all(planned: Sequence[Planned], directory: Path) -> list[Endpoint]:
             layout = realise(simulated(one, now), folder, now, store)
         except SandboxError as problem:
             raise SandboxError(f"{one.where}: {one.node.name}: {problem}") from problem
+        except (OSError, ValueError, OverflowError) as problem:  # a path or a time that no machine can have; a full disk
+            raise SandboxError(f"{one.where}: {one.node.name}: {_refused(problem, folder)}") from problem
         endpoints.append(Endpoint(one.node.name, str(layout.home), layout.environment()))
     return endpoints
+
+
+def _refused(problem: Exception, folder: Path) -> str:
+    """Why a node cannot be laid out, files by the names they have on it."""
+    if isinstance(problem, OSError) and problem.strerror:
+        place = str(problem.filename or "").removeprefix(str(folder)).removeprefix("/root")
+        return f"cannot be simulated: {problem.strerror}: {place:.120}"
+    return f"cannot be simulated: {problem}"
 
 
 def reachable(node: Node, server: Server) -> Node:

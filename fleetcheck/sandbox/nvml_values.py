@@ -27,7 +27,7 @@ def writes(function: Function, value: Any) -> list[bytes]:
         raise SandboxError(f"{function.name} has no output that a value could set: give it a return")
     if function.has_list:
         return _list(function, value)
-    return _element(function, _typed(value) if function.name == FIELD_VALUES else value, 0)
+    return _element(function, _typed(value) if function.name == FIELD_VALUES else _in_order(function, value), 0)
 
 
 def constant(value: object) -> int:
@@ -53,6 +53,16 @@ def _parsed(value: object) -> int:
         return int(str(value), 0)
     except ValueError:
         raise SandboxError(f"expected a whole number or the name of an NVML constant, not {value!r}") from None
+
+
+def _in_order(function: Function, value: Any) -> Any:
+    """A list of what a call with several output parameters tells, in the order of nvml.h, under their names."""
+    targets = list(function.targets)
+    if not isinstance(value, list | tuple) or len(targets) < 2 or len(targets) != len(function.outputs):
+        return value
+    if len(value) != len(targets):
+        raise SandboxError(f"{function.name}: expected {len(targets)} values, of {', '.join(targets)}, not {value!r:.60}")
+    return dict(zip(targets, value, strict=True))
 
 
 def _list(function: Function, value: Any) -> list[bytes]:

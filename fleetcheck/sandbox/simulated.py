@@ -9,6 +9,7 @@ from typing import Any
 
 from fleetcheck.sandbox import busy, commands, kernel_log
 from fleetcheck.sandbox.description import Overrides, filesystems
+from fleetcheck.sandbox.errors import SandboxError
 from fleetcheck.sandbox.kernel_log import Boot
 from fleetcheck.sandbox.layout import LIBRARY
 from fleetcheck.sandbox.machine import GpuSlot, Machine, machine
@@ -43,6 +44,7 @@ def simulated(planned: Planned, now: float) -> Simulated:
     """The node as its description wants it."""
     base = machine(planned.profile, planned.node.name, planned.number, now)
     overrides = filled(planned.overrides, planned.profile, base.gpus)
+    _there(overrides, [slot.index for slot in base.gpus])
     missing = {one.gpu for one in overrides.nvml if one.missing}
     tree = _tree(base, overrides, missing, planned.busy)
     boots = _boots(tree, base, overrides, now)
@@ -56,6 +58,14 @@ def simulated(planned: Planned, now: float) -> Simulated:
         absent=frozenset(one.call for one in overrides.nvml if one.absent),
         library=not any(content is None and path.endswith(f"/{LIBRARY}") for path, content in overrides.files.items()),
     )
+
+
+def _there(overrides: Overrides, numbers: Sequence[int]) -> None:
+    """Refuse what speaks of a GPU that the machine does not have: it would change nothing, and nobody would notice."""
+    for one in overrides.nvml:
+        if one.gpu is not None and one.gpu not in numbers:
+            has = f"GPUs {numbers[0]} to {numbers[-1]}" if numbers else "no GPU"
+            raise SandboxError(f"nvml names GPU {one.gpu}; this machine has {has}")
 
 
 def _tree(base: Machine, overrides: Overrides, missing: Collection[int | None], job: str) -> Tree:

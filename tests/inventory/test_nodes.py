@@ -153,6 +153,12 @@ def test_the_sandbox_section_keeps_numbers_booleans_and_its_lines(tmp_path: Path
     assert f"{tmp_path}/x.yaml:7" == inventory.where("sandbox", "nodes", "a", "nvml")
 
 
+@pytest.mark.parametrize("section", ["sandbox:", "sandbox: {}"])
+def test_an_empty_sandbox_section_asks_for_plain_machines_not_for_real_ones(tmp_path: Path, section: str) -> None:
+    assert {} == loaded(tmp_path, f"nodes: {{a: }}\n{section}\n").sandbox
+    assert loaded(tmp_path, "nodes: {a: }\n").sandbox is None
+
+
 def test_a_sandboxed_node_is_what_the_sandbox_simulates(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text("fleet: f\nnodes: {a: }\nsandbox: {profile: h100-sxm5-8}\n")

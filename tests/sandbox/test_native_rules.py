@@ -11,6 +11,7 @@ from fleetcheck.sandbox.native import NvmlRule, nvml_state
     (NvmlRule("nvmlDeviceGetNvLinkState", args={"lnk": 1}), ["nvmlDeviceGetNvLinkState", "link"]),
     (NvmlRule("nvmlDeviceGetFieldValues", args={"fieldId": 1}), ["field"]),
     (NvmlRule("nvmlDeviceGetRemappedRows", value={"pending": 1}), ["nvmlDeviceGetRemappedRows", "isPending"]),
+    (NvmlRule("nvmlDeviceGetRemappedRows", value=[0, 1]), ["4 values", "corrRows, uncRows, isPending"]),
     (NvmlRule("nvmlDeviceGetName", ret="GPU_LOST"), ["GPU_LOST", "GPU_IS_LOST"]),
     (NvmlRule("nvmlDeviceGetGpuFabricInfoV", value=3), ["mapping of clusterUuid"]),
     (NvmlRule("nvmlDeviceGetSupportedMemoryClocks", value=3), ["list"]),
@@ -27,3 +28,9 @@ def test_a_rule_that_cannot_be_simulated_is_refused_with_what_would_do(rule, wor
     with pytest.raises(SandboxError) as refused:
         nvml_state([rule], [0, 1], 0)
     assert [] == [word for word in words if word not in str(refused.value)]
+
+
+def test_a_list_gives_the_outputs_of_a_call_in_the_order_of_the_header():
+    by_name = {"corrRows": 0, "uncRows": 1, "isPending": 1, "failureOccurred": 0}
+    in_order = NvmlRule("nvmlDeviceGetRemappedRows", value=[0, 1, 1, 0])
+    assert nvml_state([in_order], [0], 0) == nvml_state([NvmlRule("nvmlDeviceGetRemappedRows", value=by_name)], [0], 0)

@@ -76,6 +76,29 @@ def test_a_place_that_a_profile_lacks_is_refused(described, tmp_path):
         fleets.realise_all(plan(described("n1: {faults: [xid-79]}", profile="cpu-host")), tmp_path)
 
 
+IMPOSSIBLE = {
+    "a GPU beyond the last": ("n1: {nvml: [{gpu: 8, missing: true}]}", "nvml names GPU 8; this machine has GPUs 0 to 7"),
+    "a file in the root's place": ("n1: {files: {/: x}}", "cannot be simulated: Is a directory: /"),
+    "a file that every machine has as a folder": ("n1: {files: {/proc: x}}", "cannot be simulated: File exists: /proc"),
+    "a path with a zero in it": ('n1: {files: {"/a\\0b": x}}', "cannot be simulated: embedded null byte"),
+    "a name longer than any": (f"n1: {{files: {{/{'a' * 300}: x}}}}", "cannot be simulated: File name too long: /aaa"),
+    "a moment after the end of time": ("n1: {kmsg: ['[99999999999999999999.000001] x']}", "cannot be simulated: "),
+}
+
+
+@pytest.mark.parametrize("text, found", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_what_no_machine_can_have_is_refused_in_one_line(described, tmp_path, text, found):
+    with pytest.raises(sandbox.SandboxError) as refusal:
+        fleets.realise_all(plan(described(text)), tmp_path)
+    assert str(refusal.value).startswith(f"{tmp_path}/fleet.yaml:7: n1: {found}")
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_gpu_of_a_machine_without_any_is_refused(described, tmp_path):
+    with pytest.raises(sandbox.SandboxError, match="names GPU 3; this machine has no GPU"):
+        fleets.realise_all(plan(described("n1: {faults: [ecc-disabled]}", profile="cpu-host")), tmp_path)
+
+
 def test_a_node_without_an_entry_is_a_plain_machine(described):
     first, second, *_ = plan(described("n1: {busy: 5}"))
     assert ("5", "") == (first.busy, second.busy)
