@@ -2,6 +2,8 @@
 
 import pytest
 
+from fleetcheck.view import alone
+
 
 @pytest.fixture
 def slurm(scheduler, services, profile):
@@ -14,8 +16,14 @@ def slurm(scheduler, services, profile):
 @pytest.mark.check(component="scheduler", severity="fatal", action="isolate")
 def test_scheduler_sees_the_node_alive(slurm):
     """Slurm takes the node for neither down, dead nor unable to end a job. Find out why before resuming it."""
-    out = slurm.out_of_work
-    assert not out, out.text
+    assert not alone(slurm).offending(lambda slurm: slurm.out_of_work)
+
+
+@pytest.mark.check(component="scheduler", severity="degraded", action="observe")
+def test_no_drain_is_unexplained(slurm):
+    """No drain without a reason, reservation or reboot behind it: Slurm asks for a reason. Find out who drained it and why."""
+    unexplained = slurm.unexplained_drain
+    assert not unexplained, unexplained.text
 
 
 @pytest.mark.check(component="scheduler", severity="degraded", action="isolate")

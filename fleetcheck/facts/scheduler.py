@@ -29,6 +29,8 @@ SIGNS = {"*": "NOT_RESPONDING", "$": "MAINT", "@": "REBOOT_REQUESTED", "^": "REB
 """The signs sinfo adds to a state."""
 OUT = frozenset({"DOWN", "NOT_RESPONDING", "NO_RESPOND", "FAIL", "FAILING", "FAILG", "ERROR", "INVAL", "INVALID", "INVALID_REG"})
 DRAINED = frozenset({"DRAIN", "DRAINED", "DRAINING", "DRNG"})
+PLANNED_OUT = frozenset({"MAINT", "MAINTENANCE", "RESERVED", "RESV", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED"})
+"""Flags that say why a node is out: a reservation, or a reboot somebody asked for."""
 DEAD = re.compile(r"not responding|unexpectedly rebooted|kill task failed", re.IGNORECASE)
 SCRIPT = re.compile(r"(?:prolog|epilog)\b.*(?:error|fail)", re.IGNORECASE)
 """Slurm's own reasons: slurmctld's "Prolog error", slurmd's "Epilog error", "Prolog/Epilog failure"."""
@@ -48,7 +50,7 @@ class Told(View):
     def states(self) -> frozenset[str]:
         """Every part of the state; NotMeasured for one that Slurm does not define."""
         parts = set()
-        for word in str.split(measured(self.state).upper(), "+"):
+        for word in measured(self.state).upper().split("+"):
             parts |= {word.rstrip("".join(SIGNS)), *(SIGNS[sign] for sign in word if sign in SIGNS)} - {""}
         if not parts or parts - KNOWN:
             raise NotMeasured(f"scheduler: {self.state!r:.60} is no state of a Slurm node")
@@ -58,13 +60,13 @@ class Told(View):
     @property
     def why(self) -> str:
         """The reason without who gave it; Slurm writes none."""
-        text = BY.sub("", self.reason)
+        text = BY.sub("", measured(self.reason))
         return "" if text.lower() in ("none", "(null)", "n/a") else text
 
     @property
     def by(self) -> str:
         """Who gave the reason; empty when it is not told."""
-        found = BY.search(self.reason)
+        found = BY.search(measured(self.reason))
         return found[1] if found else ""
 
 
@@ -81,6 +83,11 @@ class Scheduler(View):
         return self._first(_out_of_work)
 
     @property
+    def unexplained_drain(self) -> Concern | None:
+        """A drain for which neither program has a reason."""
+        return self._first(self._unexplained)
+
+    @property
     def failed_script(self) -> Concern | None:
         """The prolog or epilog for which Slurm drained the node."""
         return self._first(_failed_script)
@@ -92,6 +99,12 @@ class Scheduler(View):
         if not entries and "gpu" in self.scontrol.gres:
             raise NotMeasured(f"scheduler: no count of GPUs in Gres {self.scontrol.gres!r:.80}")
         return noted("scheduler.gpu_count", sum(int(count) for count in entries))
+
+    def _unexplained(self, told: Told) -> Concern | None:
+        states = told.states
+        if not states & DRAINED or states & PLANNED_OUT or any(_reason_of(one) for one in (self.scontrol, self.sinfo)):
+            return None
+        return Concern(f"Slurm: {'+'.join(sorted(states))}, out of service and no reason is given")
 
     def _first(self, judge: Any) -> Concern | None:
         """What either says against the node; not measured when neither could be asked."""
@@ -107,6 +120,14 @@ class Scheduler(View):
         if len(gaps) == 2 or (gaps and "not found" not in gaps[0]):
             raise NotMeasured("; ".join(gaps))
         return None
+
+
+def _reason_of(told: Told) -> str:
+    """Its reason, empty where it could not be asked."""
+    try:
+        return told.why
+    except NotMeasured:
+        return ""
 
 
 def _out_of_work(told: Told) -> Concern | None:
