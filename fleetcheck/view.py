@@ -169,6 +169,11 @@ class Parts(Sequence[V]):
         return offenders
 
 
+def alone(view: V) -> Parts[V]:
+    """A view as the one part of its kind, for checks whose finding decides its own severity and action."""
+    return Parts([view], view.label, 1)
+
+
 def _offender(view: View, found: object) -> Offender:
     if isinstance(found, Concern):
         return Offender(view.part, f"{view.label}: {found.text}", found.severity, found.action)

@@ -7,8 +7,8 @@ from fleetcheck.facts.monitoring import stale
 
 @pytest.mark.check(component="monitoring", severity="warn", action="fix-config")
 def test_exporters_answer(exporters, services):
-    """Every exporter answers with samples. Restart its service."""
-    assert not exporters.expected(services).offending(lambda exporter: exporter.silent)
+    """Every exporter answers with samples, and its service is active. Restart it."""
+    assert not exporters.expected(services).offending(lambda exporter: exporter.silent or exporters.stopped(exporter, services))
 
 
 @pytest.mark.check(component="monitoring", severity="warn", action="fix-config")

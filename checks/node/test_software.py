@@ -2,8 +2,8 @@
 
 import pytest
 
-from fleetcheck.facts.bundles import allowed
-from fleetcheck.facts.driver import alone
+from fleetcheck.facts.bundles import allowed, released_drivers
+from fleetcheck.view import alone
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
 
@@ -45,10 +45,10 @@ def test_nvml_library_is_installed(driver):
 
 
 @pytest.mark.check(component="driver", severity="degraded", action="reboot")
-def test_driver_and_library_versions_agree(driver, system):
+def test_driver_and_library_versions_agree(driver, system, profile):
     """Kernel module and library are of one version. Running jobs go on, new ones cannot start: drain, reboot when they ended."""
-    jobs = system.busy
-    assert not alone(driver).offending(lambda driver: driver.drifted(jobs))
+    jobs, released = system.busy, released_drivers(profile)
+    assert not alone(driver).offending(lambda driver: driver.drifted(jobs, released))
 
 
 @pytest.mark.check(component="driver", severity="fatal", action="reboot")

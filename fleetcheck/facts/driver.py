@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from fleetcheck.absent import Absent
@@ -10,7 +10,7 @@ from fleetcheck.facts.section import Section
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 from fleetcheck.recording import Concern, Part
-from fleetcheck.view import Parts, Reading
+from fleetcheck.view import Reading
 
 BOOT_GRACE_SECONDS = 600.0
 """Links and fabric train for minutes after a boot: a planned reboot once drained 214 of 288 healthy nodes."""
@@ -48,12 +48,20 @@ class Driver(Section):
             return matches
         return self.module_version == self.version
 
-    def drifted(self, jobs: Any) -> Concern | bool:
-        """Whether library and module differ. Jobs that run go on, and are not disturbed for it: while there are any it is noted."""
-        if self.library_matches:
+    def drifted(self, jobs: Any, released: Collection[str]) -> Concern | bool:
+        """Whether library and module differ. Jobs that run go on, and are not disturbed for it: while there are any it is noted.
+
+        NVML starts on a module of its own version only. Where it did, and the module is a released one, nothing waits for a
+        reboot: which version NVML tells is the matter of the check of versions.
+        """
+        if self.library_matches or (self.init_code == "SUCCESS" and self.module_version in released):
             return False
         going_on = not isinstance(jobs, Absent) and bool(jobs)
         return Concern(f"{self.mismatch}; {', '.join(jobs)} goes on", "warn", "observe") if going_on else Concern(self.mismatch)
+
+    def is_of(self, version: str) -> bool:
+        """Whether a program's version is the driver's: as NVML tells it, or else of the kernel module that is loaded."""
+        return bool(self.version == version) or (not self.has_no_file("module_version") and bool(self.module_version == version))
 
     @property
     def mismatch(self) -> str:
@@ -84,11 +92,6 @@ class Driver(Section):
         if found in UNTOLD or found in untold or found == "UNKNOWN":
             return Absent(f"NVML returned {found} at its start")
         return found != code
-
-
-def alone(driver: Driver) -> Parts[Driver]:
-    """The driver as the one part of its kind, for checks whose finding decides its own severity."""
-    return Parts([driver], "drivers", 1)
 
 
 def driver(answer: Mapping[str, Any], profile: Profile, node: Node) -> Driver:

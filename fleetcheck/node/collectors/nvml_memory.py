@@ -70,7 +70,7 @@ def retired(nvml: Nvml, handle: Any) -> Leaves:
 def pages(nvml: Nvml, handle: Any, cause: int) -> Any:
     """How many pages were retired for one cause."""
     found = nvml.ask(n.nvmlDeviceGetRetiredPages_v2, handle, cause)
-    if found == absent("FUNCTION_NOT_FOUND"):
+    if found in (absent("FUNCTION_NOT_FOUND"), absent("NOT_SUPPORTED")):
         found = nvml.ask(n.nvmlDeviceGetRetiredPages, handle, cause)
     return found if is_absent(found) else len(found)
 
