@@ -27,6 +27,13 @@ def test_ports_have_their_link_layer(hcas, profile):
     assert not hcas.offending(lambda hca: hca.link_layer not in profile.hcas.link_layer)
 
 
+@pytest.mark.check(component="rdma", severity="degraded", action="fix-config")
+def test_fabric_interfaces_have_large_packets(hcas, profile):
+    """Interfaces of the compute fabric have its MTU, not that of an office network. Set it as on the other nodes."""
+    bound = limit(profile, "fabric_mtu_bytes")
+    assert not hcas.offending(lambda hca: hca.small_packets(bound))
+
+
 @pytest.mark.check(component="rdma", severity="warn", action="fix-config")
 def test_devices_run_the_same_firmware(hcas):
     """All devices of the fabric run one firmware. Update the odd ones."""

@@ -30,6 +30,11 @@ def allowed(profile: Profile, word: str, driver: str | None = None, today: datet
     return Choice(allowed=tuple(values), source=sources, date=naming[0].date)
 
 
+def released_drivers(profile: Profile, today: datetime.date | None = None) -> tuple[str, ...]:
+    """The drivers of the bundles that hold today; none where no bundle names one."""
+    return tuple(bundle.driver for bundle in profile.bundles if bundle.current(today or datetime.date.today()))
+
+
 def _values(bundle: Bundle, word: str) -> Sequence[str]:
     value = getattr(bundle, word)
     return (value,) if isinstance(value, str) else tuple(value)

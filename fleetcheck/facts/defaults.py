@@ -29,6 +29,7 @@ LIMITS: Mapping[str, Bound] = {
     "buddy_high_order_blocks": _bound("blocks", "facebookresearch/gcm check_buddyinfo: ten of order 8 or more", low=10),
     "link_errors_per_second": _bound("errors/s", "Linux interface statistics: a sound link damages no frame", high=0),
     "link_drops_per_second": _bound("drops/s", "Linux interface statistics; unverified", high=100),
+    "fabric_mtu_bytes": _bound("bytes", "Linux IPoIB over a fabric of 2 KiB packets; 1500 is an office network", low=2044),
     "symbol_errors_per_second": _bound("errors/s", "NVIDIA/NVSentinel NIC monitor: above 10 a second", high=10),
     "receive_errors_per_second": _bound("errors/s", "NVIDIA/NVSentinel NIC monitor: any growth", high=0),
     "link_recoveries_per_second": _bound(

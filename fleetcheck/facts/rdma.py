@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from fleetcheck.absent import NotMeasured
+from fleetcheck.absent import Absent, NotMeasured
+from fleetcheck.bound import Bound
 from fleetcheck.facts.growth import Growth, measured
 from fleetcheck.facts.training import settled
 from fleetcheck.inventory import Node
@@ -53,6 +54,11 @@ class Hca(View):
         if not re.match(r"\d+\.\d+", said):
             raise NotMeasured(f"{self.label}: not a firmware version: {said!r:.60}")
         return str(said)
+
+    def small_packets(self, bound: Bound) -> bool:
+        """Whether its network interface has another MTU than the bound; a device without an interface carries no IP."""
+        told = self.device.get("mtu_bytes", int)
+        return not (isinstance(told, Absent) and told.reason.endswith(": no interface")) and told not in bound
 
     @property
     def down(self) -> Concern | None:

@@ -9,6 +9,7 @@ import checking
 import pytest
 
 from fleetcheck import inventory
+from fleetcheck.facts.driver import Driver
 from fleetcheck.profiles import load_profile
 
 GPU = "gpu.gpus.3."
@@ -41,6 +42,7 @@ FAULTS = [
     ("driver_and_library_versions_agree", {"gpu.driver.init_code": "LIB_RM_VERSION_MISMATCH"},
      "NVML returned LIB_RM_VERSION_MISMATCH: its library is not of the kernel module's version, 570.133.20"),
     ("driver_and_library_versions_agree", {"gpu.driver.module_version": "570.86.15"}, "the kernel module is 570.86.15, NVML tells driver 570.133.20"),
+    ("driver_and_library_versions_agree", {"gpu.driver.module_version": "570.86.15", "gpu.driver.version": "570.99"}, "NVML tells driver 570.99"),
     ("driver_and_library_versions_agree", {"gpu.driver.init_code": "LIB_RM_VERSION_MISMATCH", "system.busy": ["slurm 4711"]},
      "not of the kernel module's version, 570.133.20; slurm 4711 goes on", "warn", "observe"),
     ("driver_answers", {"gpu.driver.init_code": "UNKNOWN"}, "NVML returned UNKNOWN at its start"),
@@ -292,3 +294,17 @@ def test_a_node_that_told_nothing_passes_nothing(bench):
     assert {"error", "skipped"} == set(ended.values())
     assert {"test_retired_pages_are_within_limit", "test_no_page_retirement_is_pending"} == {
         name for name, outcome in ended.items() if outcome == "skipped"}
+
+
+def test_another_version_told_by_an_nvml_that_started_on_a_released_module_is_no_mismatch(bench, healthy):
+    drifted = checking.changed(healthy, "gpu.driver.version", "535.161.08")
+    assert "passed" == bench.run("test_driver_and_library_versions_agree", drifted).outcome
+    assert "failed" == bench.run("test_driver_version_is_allowed", drifted).outcome
+
+
+@pytest.mark.parametrize(("told", "module", "of_it"), [
+    ("570.133.20", "570.133.20", True), ("535.161.08", "570.133.20", True), ("570.133.20", "535.161.08", True),
+    ("535.161.08", "535.161.08", False), ("535.161.08", {"absent": "no such file or directory: /sys/module/nvidia/version"}, False),
+])
+def test_a_program_is_of_the_drivers_version_by_nvml_or_by_the_module(told, module, of_it):
+    assert of_it == Driver({"version": told, "module_version": module}, "driver").is_of("570.133.20")

@@ -110,6 +110,8 @@ FAULTS = [
     ("no device at all", wrote("/sys/class/infiniband", None), "test_ports_are_active", "load the driver"),
     ("half the rate", wrote(f"{PORT}/rate", "200 Gb/sec (4X HDR)\n"), "test_ports_have_their_rate", "rate_gbits_per_second 200.0 (limit 400)"),
     ("Ethernet instead", wrote(f"{PORT}/link_layer", "Ethernet\n"), "test_ports_have_their_link_layer", "link_layer Ethernet"),
+    ("an office network's MTU on the fabric", wrote(f"{HCA}/device/net/ib0/mtu", "1500\n"), "test_fabric_interfaces_have_large_packets",
+     "mlx5_0: device.mtu_bytes 1500 (limit ≥ 2044 bytes)"),
     ("other firmware", wrote(f"{HCA}/fw_ver", "28.36.1010\n"), "test_devices_run_the_same_firmware", ""),
     ("just booted", wrote("/proc/uptime", "60.0 1.0\n"), "test_node_has_been_up_for_a_while", ""),
     ("another kernel", wrote("/proc/sys/kernel/osrelease", "5.4.0-1-generic\n"), "test_kernel_is_released", ""),

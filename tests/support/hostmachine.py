@@ -165,6 +165,7 @@ def healthy_files() -> dict[str, str]:
         files |= {f"{port}/state": "4: ACTIVE\n" if up else "1: DOWN\n", f"{port}/phys_state": "5: LinkUp\n" if up else "3: Disabled\n",
                   f"{port}/rate": "400 Gb/sec (4X NDR)\n", f"{port}/link_layer": "InfiniBand\n", f"{port}/lid": "0x21\n",
                   f"/sys/class/infiniband/{name}/fw_ver": "28.39.2048\n"}
+        files |= {f"/sys/class/infiniband/{name}/device/net/ib{name[-1]}/mtu": "4092\n"} if name != "mlx5_1" else {}   # IPoIB on some
         files |= {f"{port}/counters/{counter}": "300\n" for counter in ERRORS}
         files |= {f"{port}/hw_counters/{counter}": "5\n" for counter in HARDWARE}
     return files

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Dict, List
 
-from fleetcheck.node.collectors.values import last, names, numbers, text, twice, uptime
+from fleetcheck.node.collectors.values import count, last, names, numbers, text, twice, uptime
 from fleetcheck.node.host import Host
 
 READS = (
@@ -41,8 +41,16 @@ def device(host: Host, name: str, ports: List[str]) -> Dict[str, Any]:
     return dict(
         said,
         pci=last(host, folder + "/device"),
+        mtu_bytes=mtu(host, folder + "/device/net"),
         ports={port.partition("/")[2]: state(host, port) for port in ports if port.startswith(name + "/")},
     )
+
+
+def mtu(host: Host, folder: str) -> Any:
+    """The smallest of the device's network interfaces; a device without any carries no IP, which is an answer."""
+    told = [count(host, "%s/%s/mtu" % (folder, name)) for name in (host.list(folder) if host.exists(folder) else [])]
+    unread = [one for one in told if isinstance(one, dict)]
+    return unread[0] if unread else min(told) if told else {"absent": "no interface"}
 
 
 def state(host: Host, port: str) -> Dict[str, Any]:
