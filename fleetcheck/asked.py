@@ -18,6 +18,7 @@ def asked(profile: Profile) -> dict[str, Any]:
     """The settings of collectors that a profile decides."""
     services, kernel, security, reach = profile.services, profile.kernel, profile.security, profile.reach
     return {
+        "fabric": [word for word, runs in (("manager", services.fabric_manager), ("imex", services.imex)) if runs] if services else [],
         "units": words(services.active if services else None),
         "sysctls": sorted(kernel.sysctls) if kernel else [],
         "exporters": [{"name": each.name, "port": each.port, "path": each.path} for each in exporters(profile)],

@@ -30,6 +30,14 @@ def memory_locking_services(services, profile):
     return services.starting_jobs
 
 
+@pytest.fixture
+def imex_state(imex_unit, fabric):
+    """What IMEX says of itself while it runs."""
+    if imex_unit.down:
+        pytest.skip("nvidia-imex is not active, which is a finding of its own")
+    return fabric.imex
+
+
 @pytest.mark.check(component="fabric", severity="fatal", action="fix-config")
 def test_fabric_manager_runs(fabric_manager):
     """nvidia-fabricmanager is active: without it no NVLink works (CUDA error 802). Start it and read its log."""
@@ -41,7 +49,7 @@ def test_fabric_manager_runs(fabric_manager):
 def test_fabric_manager_matches_the_driver(fabric_manager, fabric, driver):
     """Fabric manager is of the driver's version, packages' suffixes aside. Install the version of the driver."""
     version = fabric.manager_version
-    assert version == driver.version, f"fabric manager is {version}, the driver {driver.version}"
+    assert driver.is_of(version), f"fabric manager is {version}, the driver {driver.version}"
 
 
 @pytest.mark.check(component="fabric", severity="fatal", action="reboot")
@@ -59,10 +67,9 @@ def test_imex_runs(imex_unit):
 
 
 @pytest.mark.check(component="fabric", severity="degraded", action="fix-config")
-def test_imex_is_ready(imex_unit, fabric):
+def test_imex_is_ready(imex_state):
     """IMEX says READY. Compare its nodes_config.cfg with that of the domain's other nodes, and its port between them."""
-    state = fabric.imex
-    assert imex_unit.down or state == "READY", f"nvidia-imex-ctl says {state}"
+    assert imex_state == "READY", f"nvidia-imex-ctl says {imex_state}"
 
 
 @pytest.mark.check(component="fabric", severity="degraded", action="fix-config")

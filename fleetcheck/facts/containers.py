@@ -9,7 +9,7 @@ import pytest
 
 from fleetcheck.absent import Absent
 from fleetcheck.asked import words
-from fleetcheck.facts.named import named, those
+from fleetcheck.facts.named import listed, named, those
 from fleetcheck.facts.services import RUNNING, Services
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
@@ -55,8 +55,6 @@ class Containers(View):
     """The runtimes of a node."""
 
     __slots__ = ("profile",)
-    docker_runtimes = Reading(list)
-    cdi_devices = Reading(list)
     kubernetes = Nested(Allotment)
 
     def __init__(self, data: Mapping[str, Any], profile: Profile) -> None:
@@ -78,12 +76,12 @@ class Containers(View):
     @property
     def without_gpus(self) -> str:
         """Why no container gets a GPU: docker knows no runtime for them, and no device is described to it (CDI)."""
-        if "nvidia" in self.docker_runtimes:
+        if "nvidia" in listed(self, "docker_runtimes", str):
             return ""
-        devices = self.cdi_devices
-        if isinstance(devices, Absent) and "not found" in devices.reason:
+        devices = self.get("cdi_devices", list)
+        if isinstance(devices, Absent) and "program not found" in devices.reason:
             return "docker knows no nvidia runtime, and nvidia-ctk is not installed"
-        return "" if len(devices) else "docker knows no nvidia runtime, and nvidia-ctk describes no GPU"
+        return "" if listed(self, "cdi_devices", str) else "docker knows no nvidia runtime, and nvidia-ctk describes no GPU"
 
     @property
     def allotment(self) -> Allotment:

@@ -11,6 +11,7 @@ import pytest
 from fleetcheck.absent import NotMeasured
 from fleetcheck.asked import words
 from fleetcheck.bound import Bound, Choice
+from fleetcheck.facts.growth import measured
 from fleetcheck.facts.named import Setting
 from fleetcheck.facts.named import settings as settings_of
 from fleetcheck.facts.system import Share, System
@@ -81,7 +82,7 @@ def refused_words(system: System, profile: Profile) -> list[str]:
 
 def told(system: System) -> list[str]:
     """The command line's words; a kernel always has some."""
-    line = str.split(system.command_line)
+    line = measured(system.command_line).split()
     if not line:
         raise NotMeasured("the kernel's command line is empty")
     return line

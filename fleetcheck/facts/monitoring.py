@@ -10,13 +10,20 @@ import pytest
 from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.asked import exporters
 from fleetcheck.facts.defaults import limit
-from fleetcheck.facts.growth import noted
-from fleetcheck.facts.named import named, those
+from fleetcheck.facts.growth import measured, noted
+from fleetcheck.facts.named import listed, named, those
 from fleetcheck.facts.services import Services
 from fleetcheck.inventory import Node
 from fleetcheck.profile import ExporterProfile, Profile
 from fleetcheck.recording import Concern, Part
 from fleetcheck.view import Parts, Reading, View
+
+
+class Gauge(View):
+    """The last Xid of one GPU, kept until the driver is loaded again."""
+
+    __slots__ = ()
+    xid = Reading(int)
 
 
 class Exporter(View):
@@ -53,15 +60,13 @@ class Exporter(View):
     @property
     def gpus(self) -> list[str]:
         """The GPUs it names."""
-        seen: list[str] = self.get("gpus", list)
-        return seen
+        return listed(self, "gpus", str)
 
-
-class Gauge(View):
-    """The last Xid of one GPU, kept until the driver is loaded again."""
-
-    __slots__ = ()
-    xid = Reading(int)
+    @property
+    def gauges(self) -> list[Gauge]:
+        """The Xid gauge of every GPU it names; none where it keeps none."""
+        kept = measured(self.get("xids", dict))
+        return [_gauge(name, kept.get(name)) for name in self.gpus] if kept else []
 
 
 class Exporters:
@@ -78,6 +83,11 @@ class Exporters:
             return those(views, lambda _: True, "exporters", f"profile {self.profile.name} lists no exporter")
         return those(views, lambda view: services.unit(view.expected.name).is_enabled, "exporters",
                      "none of the usual exporters is a service here, and the profile lists none")
+
+    def stopped(self, exporter: Exporter, services: Services) -> Concern | None:
+        """What its service is instead of active, where it is one that starts at boot; another process may answer at its port."""
+        unit = services.unit(exporter.expected.name)
+        return unit.down if unit.is_enabled else None
 
     def timed(self, services: Services) -> Parts[Exporter]:
         """Those whose samples carry a time."""
@@ -96,12 +106,15 @@ class Exporters:
     def gauges(self, services: Services) -> Parts[Gauge]:
         """The Xid gauge of every GPU that has one."""
         known = self.of_gpus(services)
-        tables = [(view, view.get("xids", dict)) for view in known.present]
-        gaps = [table.reason for _, table in tables if isinstance(table, Absent)]
-        gauges = [_gauge(name, table[name]) for _, table in tables if not isinstance(table, Absent) for name in sorted(table)]
-        if not gauges and not gaps and not known.unreadable:
+        gauges, gaps = [], list(known.unreadable)
+        for view in known.present:
+            try:
+                gauges += view.gauges
+            except NotMeasured as gap:
+                gaps.append(str(gap))
+        if not gauges and not gaps:
             pytest.skip("no exporter here keeps an Xid gauge")
-        return Parts(gauges, "gauges", unreadable=(*known.unreadable, *gaps))
+        return Parts(gauges, "gauges", unreadable=gaps)
 
     def _exporter(self, each: ExporterProfile) -> Exporter:
         view = named(Exporter, self.data, "exporters", each.name, "exporter")

@@ -12,6 +12,7 @@ from fleetcheck.recording import Part
 from fleetcheck.view import Parts, Reading, View
 
 V = TypeVar("V", bound=View)
+T = TypeVar("T")
 
 
 class Setting(View):
@@ -39,6 +40,17 @@ def those(views: Iterable[V], wanted: Callable[[V], object], what: str, none: st
     if not chosen and not gaps:
         pytest.skip(none)
     return Parts(chosen, what, unreadable=gaps)
+
+
+def listed(view: View, key: str, kind: type[T]) -> list[T]:
+    """A list under a key, every element of that kind; NotMeasured when one is not or the list was not told."""
+    values = view.get(key, list)
+    if isinstance(values, Absent):
+        raise NotMeasured(values.reason)
+    odd = [value for value in values if isinstance(value, bool) or not isinstance(value, kind)]
+    if odd:
+        raise NotMeasured(f"{view.label}: {view.where}.{key} holds {odd[0]!r:.60}, not {kind.__name__}")
+    return list(values)
 
 
 def settings(data: object, key: str, names: Iterable[str], what: str) -> dict[str, Setting]:

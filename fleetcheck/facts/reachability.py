@@ -9,8 +9,7 @@ import pytest
 
 from fleetcheck.absent import NotMeasured
 from fleetcheck.asked import words
-from fleetcheck.facts.growth import measured
-from fleetcheck.facts.named import named
+from fleetcheck.facts.named import listed, named
 from fleetcheck.inventory import Node
 from fleetcheck.profile import EndpointProfile, Profile, ReachProfile
 from fleetcheck.recording import Concern
@@ -44,24 +43,27 @@ class Name(View):
     """One host name."""
 
     __slots__ = ()
-    addresses = Reading(list)
     said = Reading(str)
 
     @property
     def unknown(self) -> Concern | None:
         """Whether the node's resolver knows no address of it."""
-        return None if measured(self.addresses) else Concern(f"has no address: {self.said or 'the resolver knows no such name'}")
+        return None if listed(self, "addresses", str) else Concern(f"has no address: {self.said or 'the resolver knows no such name'}")
 
 
 class Reach(View):
     """All that the profile asks the node to reach."""
 
     __slots__ = ("expected",)
-    default_routes = Reading(list)
 
     def __init__(self, data: Mapping[str, Any], expected: ReachProfile) -> None:
         super().__init__(data, "reach")
         self.expected = expected
+
+    @property
+    def default_routes(self) -> list[str]:
+        """Interfaces with a default route that is up."""
+        return listed(self, "default_routes", str)
 
     @property
     def endpoints(self) -> Parts[Endpoint]:

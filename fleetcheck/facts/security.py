@@ -12,7 +12,7 @@ from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.asked import words
 from fleetcheck.bound import Choice
 from fleetcheck.facts.growth import measured, noted
-from fleetcheck.facts.named import Setting
+from fleetcheck.facts.named import Setting, listed
 from fleetcheck.facts.named import settings as settings_of
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile, SecurityProfile
@@ -91,12 +91,12 @@ class Security(View):
     def strange_ports(self) -> list[int]:
         """Ports that listen on more than loopback and that the profile does not name."""
         named = self._choice("ports")
-        return noted("security.strange_ports", [port for port in measured(self.get("ports", list)) if str(port) not in named.allowed])
+        return noted("security.strange_ports", [port for port in listed(self, "ports", int) if str(port) not in named.allowed])
 
     def strange_users(self) -> list[str]:
         """Users logged in whom the profile does not name."""
         named = self._choice("users")
-        return noted("security.strange_users", [name for name in measured(self.get("users", list)) if name not in named.allowed])
+        return noted("security.strange_users", [name for name in listed(self, "users", str) if name not in named.allowed])
 
     @property
     def accounts(self) -> Parts[Account]:

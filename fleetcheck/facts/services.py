@@ -8,7 +8,7 @@ from typing import Any
 
 from fleetcheck.asked import words
 from fleetcheck.facts.growth import noted
-from fleetcheck.facts.named import named, those
+from fleetcheck.facts.named import listed, named, those
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 from fleetcheck.recording import Concern
@@ -83,7 +83,7 @@ class Services(View):
     def failed(self) -> list[str]:
         """Failed units nobody expects to fail; those with a check of their own are left to it."""
         ignored = words(self.profile.services.ignored_failed if self.profile.services else None)
-        return noted("services.failed", [name for name in self.get("failed", list) if not _ignored(str(name), ignored)])
+        return noted("services.failed", [name for name in listed(self, "failed", str) if not _ignored(name, ignored)])
 
 
 def _ignored(name: str, patterns: list[str]) -> bool:

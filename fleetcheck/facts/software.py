@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from fleetcheck.bound import Choice
-from fleetcheck.facts.growth import measured, noted
+from fleetcheck.facts.growth import noted
+from fleetcheck.facts.named import listed
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 from fleetcheck.view import Reading, View
@@ -64,7 +65,7 @@ class Repositories(View):
         expected = self.profile.software.repositories if self.profile.software else None
         if expected is None:
             pytest.skip(f"profile {self.profile.name} lists no package repositories")
-        found = set(measured(self.get("repositories", list)))
+        found = set(listed(self, "repositories", str))
         extra, missing = found - set(expected.allowed), set(expected.allowed) - found
         words = [*(f"missing {name}" for name in sorted(missing)), *(f"unknown {name}" for name in sorted(extra))]
         return noted("packages.differences", words)

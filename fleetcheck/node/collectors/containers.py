@@ -92,8 +92,9 @@ def kubernetes(host: Host) -> Dict[str, Any]:
     """{installed, capacity, allocatable}: GPUs of this node as the API server counts them."""
     try:
         host.which("kubectl")
-    except OSError as error:
-        return {"installed": False, "capacity": absent(error), "allocatable": absent(error)}
+    except OSError:
+        nothing = {"absent": "kubectl is not installed"}
+        return {"installed": False, "capacity": nothing, "allocatable": nothing}
     config = "/etc/kubernetes/kubelet.conf"
     name = text(host, "/proc/sys/kernel/hostname")
     options = ["--kubeconfig", config] if host.exists(config) else []

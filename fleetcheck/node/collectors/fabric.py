@@ -20,8 +20,14 @@ TOPOLOGY = re.compile(r"^.*(?:don't|do not|doesn't|does not) match with any supp
 
 
 def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
-    """{manager_version, topology_errors, imex}."""
-    return {"manager_version": version(host), "topology_errors": topology_errors(host), "imex": imex(host)}
+    """{manager_version, topology_errors, imex}: of the programs this node has to run; all where nobody says which."""
+    wanted = settings.get("fabric", ("manager", "imex"))
+    unasked = {"absent": "not asked: the profile needs none on this node"}
+    return {
+        "manager_version": version(host) if "manager" in wanted else unasked,
+        "topology_errors": topology_errors(host) if "manager" in wanted else unasked,
+        "imex": imex(host) if "imex" in wanted else unasked,
+    }
 
 
 def version(host: Host) -> Any:

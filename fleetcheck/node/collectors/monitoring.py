@@ -10,7 +10,7 @@ READS = (("curl http://localhost", "any user"),)
 
 SECONDS = 5
 LIMIT = 16 << 20
-SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(\{.*\})?[ \t]+(\S+)(?:[ \t]+(-?\d+))?$")
+SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(\{.*\})?[ \t]+([+-]?(?:[\d.]+(?:[eE][+-]?\d+)?|Inf|NaN))(?:[ \t]+(-?\d+))?$", re.ASCII)
 INDEX = re.compile(r'[{,]gpu="([^"]+)"')
 XID = "DCGM_FI_DEV_XID_ERRORS"
 
@@ -43,8 +43,9 @@ def gap(answers: Any, said: str) -> Dict[str, Any]:
 
 def read(said: str, url: str) -> Dict[str, Any]:
     """Prometheus text: its samples; a page that has none is no exporter's."""
-    rows = [found for found in (SAMPLE.match(line) for line in said.split("\n") if not line.startswith("#")) if found]
-    odd = [line for line in said.split("\n") if line.strip() and not line.startswith("#") and not SAMPLE.match(line)]
+    lines = [line for line in said.split("\n") if line.strip() and not line.startswith("#")]
+    rows = [found for found in map(SAMPLE.match, lines) if found]
+    odd = [line for line in lines if not SAMPLE.match(line)]
     if not rows or odd:
         return gap({"absent": "%s: not a page of metrics: %.80r" % (url, odd[0] if odd else said)}, "")
     return {

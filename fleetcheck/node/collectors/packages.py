@@ -1,7 +1,7 @@
 """Runs on the node: the package repositories it installs from."""
 
 import re
-from typing import Any, Dict
+from typing import Any, Dict, Set
 
 from fleetcheck.node.collectors.values import output
 from fleetcheck.node.host import Host, ProgramMissing
@@ -43,7 +43,7 @@ def apt(host: Host) -> Any:
     paths += host.glob("/etc/apt/sources.list.d/*.list") + host.glob("/etc/apt/sources.list.d/*.sources")
     if not paths:
         return {"absent": "neither dnf nor apt's sources on this node"}
-    found = set()
+    found: Set[str] = set()
     for path in paths:
         said = host.read_or_absent(path)
         if isinstance(said, dict):

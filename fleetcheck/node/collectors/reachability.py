@@ -59,9 +59,20 @@ def resolved(host: Host, name: str) -> Dict[str, Any]:
     if done.status not in (0, 2):
         return {"addresses": {"absent": "getent ahosts %s: %s" % (name, done.stderr.strip())}, "said": ""}
     found = sorted({row[0] for row in table(done.stdout)})
-    if done.status == 0 and not found:
-        return {"addresses": {"absent": "getent ahosts %s said nothing" % name}, "said": ""}
+    if done.status == 0 and not (found and all(is_address(each) for each in found)):
+        return {"addresses": {"absent": "getent ahosts %s: no addresses: %.80r" % (name, done.stdout)}, "said": ""}
     return {"addresses": found, "said": done.stderr.strip()[:200]}
+
+
+def is_address(word: str) -> bool:
+    """Whether a word is an IP address; link-local ones carry a zone."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, word.partition("%")[0])
+            return True
+        except OSError:
+            continue
+    return False
 
 
 def ask(host: Host, endpoint: Dict[str, Any], answers: Dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ READS = (
 SECONDS = 5.0
 LISTEN = "0A"
 LOOPBACK = ("0100007F", "00000000000000000000000001000000")
+SESSION = re.compile(r"(\S+)\s+\S+\s+(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2}\s+\d{1,2})\s+\d\d:\d\d\b")
 SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "tcsh", "fish", "csh")
 ACCOUNTS = 20
 
@@ -87,8 +88,9 @@ def users(host: Host) -> Any:
     said = output(host, ["who"], SECONDS)
     if "absent" in said or said["status"] != 0:
         return {"absent": said.get("absent") or "who: %s" % said["stderr"].strip()}
-    rows = table(said["stdout"])
-    return sorted({row[0] for row in rows}) if all(len(row) > 2 for row in rows) else {"absent": "who: %.80r" % said["stdout"]}
+    lines = [line for line in said["stdout"].split("\n") if line.strip()]
+    found = [SESSION.match(line) for line in lines]
+    return sorted({row.group(1) for row in found if row}) if all(found) else {"absent": "who: not sessions: %.80r" % said["stdout"]}
 
 
 def accounts(host: Host, named: List[str]) -> Any:

@@ -1,4 +1,4 @@
-"""getent, stat, and the site's torch environment: what nodes of a fleet are given by their site."""
+"""getent, ping, stat, and the site's torch environment: what nodes of a fleet are given by their site."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def commands(node: Node) -> Answers:
     """Names of the fleet resolve, host keys are private, torch-python has torch."""
     own = f"{node.identity.address} STREAM {node.name}.fleet.example\n{node.identity.address} DGRAM\n"
     answers = {
+        "ping -M do": says("1508 bytes from 10.20.0.4: icmp_seq=1 ttl=64 time=0.211 ms\n"),
         "getent": fails("", 2), f"getent ahosts {node.name}": says(own),
         f"getent ahosts {HEAD}": says("10.20.0.4 STREAM head-01\n10.20.0.4 DGRAM\n"),
         "stat -c '%a %n'": says("".join(f"600 {path}\n" for path in HOST_KEYS)),
