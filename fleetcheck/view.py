@@ -30,7 +30,7 @@ def _typed(value: object, kind: type) -> bool:
 class View:
     """A mapping from a node's answer, read through ``Reading`` and ``Nested`` attributes. ``where`` names it in records."""
 
-    __slots__ = ("raw", "where", "part")
+    __slots__ = ("part", "raw", "where")
 
     def __init__(self, raw: object, where: str, part: Part | None = None) -> None:
         self.raw: Mapping[str, Any] | Absent = raw if isinstance(raw, (Mapping, Absent)) else Absent(f"{where} is missing from the answer")

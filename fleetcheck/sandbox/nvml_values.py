@@ -82,10 +82,10 @@ def _element(function: Function, value: Any, index: int) -> list[bytes]:
 
 def _flat(function: Function, value: Mapping[str, Any]) -> dict[str, Any]:
     """Fields given under the name of the struct parameter that holds them stand beside the others."""
+    structs = {output.name for output in function.outputs} - set(function.targets)
     flat: dict[str, Any] = {}
     for name, of in value.items():
-        nested = name not in function.targets and name in [output.name for output in function.outputs] and isinstance(of, Mapping) and not growing(of)
-        flat.update(of if nested else {name: of})
+        flat.update(of if name in structs and isinstance(of, Mapping) and not growing(of) else {name: of})
     return flat
 
 

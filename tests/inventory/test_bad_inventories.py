@@ -1,5 +1,5 @@
 """Every mistake in an inventory is refused in one line that names file, line and what was expected."""
-# ruff: noqa: E501  (each message is compared whole)
+
 
 from __future__ import annotations
 

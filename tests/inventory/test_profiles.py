@@ -1,5 +1,5 @@
 """Profiles are found, extended and refused; every shipped limit says unit, source and date."""
-# ruff: noqa: E501  (each message is compared whole)
+
 
 from __future__ import annotations
 
