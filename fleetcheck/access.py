@@ -18,7 +18,9 @@ PACKAGES: Mapping[str, str] = {
     "chronyc": "chrony", "dmesg": "util-linux", "journalctl": "systemd", "timedatectl": "systemd", "ethtool": "ethtool",
     "smartctl": "smartmontools", "nvme": "nvme-cli", "ipmitool": "ipmitool", "lspci": "pciutils", "mlxlink": "mft",
     "ibstat": "infiniband-diags", "systemctl": "systemd", "sshd": "openssh-server", "dmidecode": "dmidecode",
-    "nvidia-smi": "nvidia-utils", "ip": "iproute2", "ss": "iproute2", "lldpcli": "lldpd", "mdadm": "mdadm",
+    "nvidia-smi": "nvidia-utils", "curl": "curl", "getent": "libc-bin", "passwd": "passwd", "sinfo": "slurm-client",
+    "scontrol": "slurm-client", "docker": "docker-ce-cli", "ctr": "containerd", "nvidia-ctk": "nvidia-container-toolkit",
+    "ip": "iproute2", "ss": "iproute2", "lldpcli": "lldpd", "mdadm": "mdadm",
 }
 EITHER = (frozenset({"chronyc", "timedatectl"}),)
 """Programs of which one is enough."""

@@ -13,12 +13,13 @@ EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def test_the_examples_load(tmp_path: Path) -> None:
-    inventory, profile = EXAMPLES
+    inventory, profile, sections = EXAMPLES
     (tmp_path / "profiles").mkdir()
-    (tmp_path / "profiles" / "rack12-h100.yaml").write_text(profile)
+    (tmp_path / "profiles" / "rack12-h100.yaml").write_text(profile + sections)
     (tmp_path / "rack12.yaml").write_text(inventory.replace("profile: h100-sxm5-8", "profile: rack12-h100"))
     loaded = load(tmp_path / "rack12.yaml")
     assert 32 == len(loaded.nodes)
+    assert 9000 == loaded.profiles["rack12-h100"].reach.endpoints[0].mtu_bytes
     assert ["2026.11", "2026.8"] == [bundle.name for bundle in loaded.profiles["rack12-h100"].bundles]
 
 
