@@ -2,7 +2,8 @@
 
 A node of ``nodes/*.yaml``: ``about`` and ``source``; ``sandbox``: what lies behind it; ``verdict`` and, where it matters, ``action``;
 ``findings``: check → severity, all there are; ``unmeasured``: checks, all there are, or ``all-gpu`` (what only a GPU could tell) or
-``everything``; ``passed`` and ``skipped``: checks among others; ``parts`` and ``words``: what the findings name.
+``everything``, or ``naming``: words of which the reason of each holds one; ``passed`` and ``skipped``: checks
+among others; ``parts`` and ``words``: what the findings name.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ def test_what_could_not_be_told_is_not_measured_and_nothing_else(run, name):
         assert not run.ended(name, "passed") and not run.ended(name, "failed") and unmeasured
     elif expected == "all-gpu":
         assert {"test_all_gpus_visible", "test_no_gpu_is_lost"} <= unmeasured and not run.ended(name, "passed").keys() & unmeasured
+    elif isinstance(expected, dict):
+        messages = [each["message"] for each in run.ended(name, "error").values()]
+        assert messages and [] == [message for message in messages if not any(word in message for word in expected["naming"])]
     else:
         assert set(expected) == unmeasured, {check: each["message"] for check, each in run.ended(name, "error").items()}
 
