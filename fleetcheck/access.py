@@ -24,6 +24,8 @@ PACKAGES: Mapping[str, str] = {
 }
 EITHER = (frozenset({"chronyc", "timedatectl"}),)
 """Programs of which one is enough."""
+OPTIONAL = frozenset({"ras-mc-ctl", "mcelog"})
+"""Daemons a node may do without: the kernel log tells the same errors, and their check does not apply there."""
 
 _DENIED = re.compile(
     r"permission denied|not permitted|insufficient permissions?|NO_PERMISSION|must be (?:super-?user|root)", re.IGNORECASE)
@@ -107,7 +109,7 @@ def _what(said: str) -> str:
 def _needed(gaps: Sequence[Gap]) -> list[Gap]:
     """Without programs in whose place another one answered."""
     lacking = {gap.what for gap in gaps if gap.lack == "program"}
-    spare = {program for group in EITHER if group - lacking for program in group}
+    spare = OPTIONAL | {program for group in EITHER if group - lacking for program in group}
     return [gap for gap in gaps if gap.lack != "program" or gap.what not in spare]
 
 
