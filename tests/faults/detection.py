@@ -92,7 +92,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="only faults whose id or file matches; writes nothing")
-    parser.add_argument("--noise", type=int, default=150, help="healthy nodes beside them")
+    parser.add_argument("--noise", type=int, default=100, help="healthy nodes beside them")
     parser.add_argument("--write", type=Path, help="where the page goes")
     parser.add_argument("--keep", type=Path, help="an empty folder for the runs; else they are removed")
     return parser.parse_args()
@@ -105,7 +105,7 @@ def main() -> int:
     wanted = [each for each in faults if re.search(chosen.only, f"{each.file}/{each.id}")]
     injections = [*corpus.chosen(wanted, chosen.seed), *noise.healthy(chosen.noise, chosen.seed)]
     with tempfile.TemporaryDirectory(prefix="fleetcheck-detection-") as temporary:
-        told = faultrun.run(injections, chosen.keep or Path(temporary), chosen.seed, apart=bool(chosen.only))
+        told = faultrun.run(injections, chosen.keep or Path(temporary), chosen.seed, apart="always" if chosen.only else "if-needed")
     page = report(told, faults, chosen.seed)
     print(page)
     if chosen.write and not chosen.only:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import socket
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,10 +89,11 @@ class Told:
         return PLACE.sub(lambda found: known[found[1]], text)
 
 
-def run(injections: Iterable[Injection], folder: Path, seed: int, apart: bool = False) -> list[Told]:
+def run(injections: Iterable[Injection], folder: Path, seed: int, apart: str = "never") -> list[Told]:
     """Every injection a node of its own, in as few runs as hold them; kinds of faults are spread over runs evenly.
 
-    apart: judge each node by itself, for a few faults of one kind with too few healthy nodes beside them.
+    apart: judge each node by itself: ``never``, ``always`` (few faults of one kind, with too few healthy nodes beside them), or
+    ``if-needed``, where a common cause took findings from nodes; it is then told on standard error.
     """
     shuffled = list(injections)
     random.Random(seed).shuffle(shuffled)
@@ -99,7 +101,7 @@ def run(injections: Iterable[Injection], folder: Path, seed: int, apart: bool = 
     return [told for number in range(runs) for told in _one_run(shuffled[number::runs], folder / f"run-{number}", apart)]
 
 
-def _one_run(injections: Sequence[Injection], folder: Path, apart: bool) -> list[Told]:
+def _one_run(injections: Sequence[Injection], folder: Path, apart: str) -> list[Told]:
     folder.mkdir(parents=True)
     named = {f"n{number:03}": injection for number, injection in enumerate(injections)}
     (folder / "fleet.yaml").write_text(_inventory(named))
@@ -109,7 +111,7 @@ def _one_run(injections: Sequence[Injection], folder: Path, apart: bool) -> list
                            cwd=folder, timeout=120 + SECONDS_A_NODE * len(named))
     if ended.status not in (0, 1, 6):
         raise RuntimeError(f"the run in {folder} ended with {ended.status}:\n{ended.output[-4000:]}")
-    return _read(named, ended, _apart(ended) if apart else _together(ended))
+    return _read(named, ended, _verdicts(ended, apart))
 
 
 def _write_profiles(folder: Path, port: int) -> None:
@@ -129,13 +131,14 @@ def _inventory(named: Mapping[str, Injection]) -> str:
                           sort_keys=False, allow_unicode=True, width=10_000)
 
 
-def _together(ended: Outcome) -> Mapping[str, Any]:
-    """By node, its verdict; RuntimeError when a common cause took findings from nodes."""
-    verdicts = ended.verdicts
-    common = [finding for finding in verdicts["fleet_findings"] if finding["kind"] == "common-cause"]
-    if common or verdicts["missing"]:
-        raise RuntimeError(f"a run whose nodes are not judged each by itself: {common} {verdicts['missing']}")
-    return verdicts["nodes"]
+def _verdicts(ended: Outcome, apart: str) -> Mapping[str, Any]:
+    """By node, its verdict; RuntimeError when a common cause took findings from nodes that may not be judged apart."""
+    common = [finding for finding in ended.verdicts["fleet_findings"] if finding["kind"] == "common-cause"]
+    if (common and apart == "never") or ended.verdicts["missing"]:
+        raise RuntimeError(f"a run whose nodes are not judged each by itself: {common} {ended.verdicts['missing']}")
+    if common:
+        print(f"{ended.run}: judged node by node, for there was a common cause: {common}", file=sys.stderr)
+    return _apart(ended) if common or apart == "always" else ended.verdicts["nodes"]
 
 
 def _apart(ended: Outcome) -> Mapping[str, Any]:
