@@ -26,14 +26,13 @@ RSA = ("rsa-sha2-512", "rsa-sha2-256")
 
 
 class Ssh:
-    """Shared by all nodes: one fabric configuration, keys and known hosts read once, one connection per jump host."""
+    """Shared by all nodes: keys and known hosts read once, one connection per jump host."""
 
     def __init__(self, resolver: Resolver, known: KnownHosts) -> None:
         self.resolver = resolver
         self.known = known
         self.keys = Keys()
         self.gateways = Gateways(self)
-        self.config = fabric.Config(lazy=True)  # reads no file of the user's
         logging.getLogger(LOG).setLevel(logging.CRITICAL + 1)  # its threads would speak into the tests' captured output
 
     def run(self, node: Node, task: Task, attempt: Attempt) -> int | None:
@@ -65,8 +64,7 @@ class Ssh:
 
     def login(self, sock: Any, target: Target, attempt: Attempt) -> paramiko.Transport:
         """A logged-in connection over an open socket. Raises TransportError."""
-        connection = fabric.Connection(
-            target.host, user=target.user, port=target.port, config=self.config, gateway=False, forward_agent=False)
+        connection = connection_to(target)
         attempt.closing(connection.client.close)
         stored = self.known.keys(target.known_hosts, target.alias or target.host, target.port)
         connection.client.set_missing_host_key_policy(Verified(target, stored))
@@ -85,6 +83,12 @@ class Ssh:
         finally:
             login.close()
         return _authenticated(connection.client.get_transport(), login)
+
+
+def connection_to(target: Target) -> fabric.Connection:
+    """A connection not yet open. With a configuration of its own: making one empties and fills it, under every other thread's eyes."""
+    config = fabric.Config(lazy=True)  # reads no file of the user's
+    return fabric.Connection(target.host, user=target.user, port=target.port, config=config, gateway=False, forward_agent=False)
 
 
 def _transport(sock: Any, seconds: float, types: list[str], **options: Any) -> paramiko.Transport:

@@ -116,6 +116,7 @@ def test_text_and_catalogue_grade_an_xid(line, severity, action):
     ("nfs: server 10.0.0.27 not responding, timed out", "nfs-not-responding", "10.0.0.27"),
     ("mlx5_core 0000:5c:00.0 eth0: TX timeout detected", "nic-tx-timeout", "0000:5c:00.0"),
     ("mlx5_core 0000:5c:00.0: poll_health:800: device's health compromised - reached miss count", "nic-firmware", "0000:5c:00.0"),
+    ("mlx5_core 0000:5c:00.0: print_health_info:440:(pid 0): synd 0x1: firmware internal error", "nic-firmware", "0000:5c:00.0"),
     ("mlx5_core 0000:5c:00.0: mlx5_pcie_event:299:(pid 26): Detected insufficient power on the PCIe slot (27W).", "nic-slot-power", "0000:5c:00.0"),
     ("oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),global_oom,task=python,pid=7,uid=0", "oom-global", ""),
     ("oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/job,task=python,pid=7,uid=0", "oom-limited", ""),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fakessh import keygen, public
 
 from fleetcheck.transport.hostkeys import KnownHosts
+from fleetcheck.transport.ssh import connection_to
+from fleetcheck.transport.sshconfig import Target
 
 
 @pytest.mark.parametrize("transport", ["auto", "ssh", "openssh"])
@@ -34,6 +37,17 @@ def test_64_nodes_answer_at_once(exchange, node, sshd, request_of):
     with ThreadPoolExecutor(64) as pool:
         found = list(pool.map(lambda each: exchange.ask(each, request_of(seconds=30)), nodes))
     assert [] == [evidence.failure for evidence in found if evidence.failure]
+
+
+def test_connections_are_made_in_many_threads_without_disturbing_each_other():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            made = list(pool.map(lambda number: connection_to(Target(f"n{number}", 22, "ops")).host, range(400)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert [f"n{number}" for number in range(400)] == made
 
 
 def test_a_hashed_known_hosts_line_is_understood(ask, node, sshd):
