@@ -61,8 +61,15 @@ def common_checks(nodes: Mapping[str, Observed]) -> list[Common]:
                 failed[result.check][node.name] = result
             elif result.outcome == "error" and not explained:
                 unmeasured[result.check][node.name] = result
-    found = [Common(check, failed[check], unmeasured[check]) for check in dict.fromkeys([*failed, *unmeasured])]
+    found = [_common(check, failed[check], unmeasured[check], len(reached)) for check in dict.fromkeys([*failed, *unmeasured])]
     return [each for each in found if is_common(len(each.names), len(reached))]
+
+
+def _common(check: str, failed: Mapping[str, Result], unmeasured: Mapping[str, Result], of: int) -> Common:
+    """A check with the failures that may be of one cause: four nodes with four different kernel events are four faulty nodes."""
+    counted = Counter(cause for result in failed.values() for cause in result.causes)
+    shared = {cause for cause, count in counted.items() if is_common(count, of)}
+    return Common(check, {name: result for name, result in failed.items() if shared.issuperset(result.causes)}, unmeasured)
 
 
 def check_findings(commons: Sequence[Common], reached: int) -> list[dict[str, Any]]:

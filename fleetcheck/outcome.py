@@ -60,7 +60,7 @@ def result(planned: Planned, end: Said, recording: Recording, seconds: float, bo
         parts=_parts(blamed, decisive if end.outcome == "failed" else None), metrics=metrics(recording),
         bound=_bound(decisive), source=f"{decisive.bound.source} ({decisive.bound.date})" if decisive else "",
         coverage="; ".join(dict.fromkeys(recording.coverage)), boot_id=boot_id, seconds=round(seconds, 6),
-        description=description,
+        description=description, causes=tuple(dict.fromkeys(each.cause for each in blamed if each.cause)),
     )
 
 

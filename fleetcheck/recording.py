@@ -43,11 +43,13 @@ class Concern:
     """Why a part offends, when the reason decides severity or action (an Xid's class, a pending recovery action).
 
     A predicate given to ``Parts.offending`` may return one instead of True; empty severity or action means the check's own.
+    cause: what it is a case of, where one check stands for several (the code of a kernel event).
     """
 
     text: str
     severity: str = ""
     action: str = ""
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Offender:
     text: str
     severity: str = ""
     action: str = ""
+    cause: str = ""
 
     def __str__(self) -> str:
         return self.text

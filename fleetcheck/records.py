@@ -84,7 +84,7 @@ class Planned:
 @dataclass(frozen=True, slots=True)
 class Result:
     """One judged (check, node): a line of results.jsonl. metrics: {name: value or {part label: value}}; bound: {low, high,
-    unit} or {allowed}; source: who set the limit and when; parts: the offending parts."""
+    unit} or {allowed}; source: who set the limit and when; parts: the offending parts; causes: of a failure, where one check stands for several."""
 
     run: str
     stage: str
@@ -105,6 +105,7 @@ class Result:
     nodeid: str = ""
     nodes: tuple[str, ...] = ()
     description: str = ""
+    causes: tuple[str, ...] = ()
 
     def slim(self) -> Result:
         """Without what only reports on a single item need: a fleet's results must fit into memory."""
@@ -134,7 +135,7 @@ def evidence_of(line: Mapping[str, Any]) -> Evidence:
 
 def result_of(line: Mapping[str, Any]) -> Result:
     """A Result from its line."""
-    return Result(**{**line, "parts": tuple(line["parts"]), "nodes": tuple(line["nodes"])})
+    return Result(**{**line, **{name: tuple(line.get(name, ())) for name in ("parts", "nodes", "causes")}})
 
 
 def planned_of(line: Mapping[str, Any]) -> Planned:

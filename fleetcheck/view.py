@@ -176,7 +176,7 @@ def alone(view: V) -> Parts[V]:
 
 def _offender(view: View, found: object) -> Offender:
     if isinstance(found, Concern):
-        return Offender(view.part, f"{view.label}: {found.text}", found.severity, found.action)
+        return Offender(view.part, f"{view.label}: {found.text}", found.severity, found.action, found.cause)
     return Offender(view.part, f"{view.label}: {_what_was_read(view)}")
 
 

@@ -48,7 +48,7 @@ class KernelEvent(View):
     def concern(self) -> Concern:
         """Code and words of the event, with the severity and action that the catalogue or its text decide."""
         name = f" ({self.event.name})" if self.event.name else ""
-        return Concern(f"{self.event.code}{name}: {self.event.says}", self.event.severity, self.event.action)
+        return Concern(f"{self.event.code}{name}: {self.event.says}", self.event.severity, self.event.action, self.event.code)
 
 
 class Log(View):

@@ -82,6 +82,24 @@ def test_a_node_with_a_fault_of_its_own_beside_a_common_cause_still_fails(made):
     assert "test_gpu" == verdicts["nodes"]["n03"]["findings"][0]["check"]
 
 
+def kernel_faults(made, *causes, of=20):
+    """The first nodes failed one check, each by the causes given; the others passed it."""
+    given = dict(zip(names(of), causes, strict=False))
+    ends = {name: {**FAILED, "causes": given[name]} if name in given else {} for name in names(of)}
+    return made.judged([made.result(name, "test_kernel", **end) for name, end in ends.items()])
+
+
+def test_different_kernel_events_on_many_nodes_are_faults_of_these_nodes(made):
+    verdicts = kernel_faults(made, ("xid-79",), ("xid-48",), ("xid-95", "xid-48"), ("xid-62",), ("xid-119",))
+    assert ([], "n[00-04]") == (verdicts["fleet_findings"], verdicts["isolate"])
+
+
+def test_the_same_kernel_event_on_many_nodes_is_one_finding_that_hides_no_other_event(made):
+    verdicts = kernel_faults(made, ("a",), ("a",), ("a",), ("a",), ("a", "xid-79"), ("xid-79",))
+    assert ["n[00-03]"] == [each["nodes"] for each in verdicts["fleet_findings"]]
+    assert "n[04-05]" == verdicts["isolate"]
+
+
 def test_different_checks_failing_on_many_nodes_are_no_common_cause(made):
     results = [made.result(name, f"test_{number}", **FAILED) for number, name in enumerate(names(10))]
     verdicts = made.judged(results)
