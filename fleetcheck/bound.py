@@ -25,7 +25,7 @@ Date = Annotated[datetime.date, BeforeValidator(_date)]
 class Expectation(BaseModel):
     """Common to Bound and Choice: who says so, and since when."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     source: str
     date: Date

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -124,12 +125,17 @@ def metrics(recording: Recording) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for read in recording.reads[:METRICS]:
         if isinstance(read.value, (bool, int, float, str)):
-            value = clean(read.value, 80) if isinstance(read.value, str) else read.value
+            value = clean(read.value, 80) if isinstance(read.value, str) else _finite(read.value)
             if read.part is None:
                 found[read.name] = value
             elif isinstance(found.setdefault(read.name, {}), dict):
                 found[read.name][read.part.label] = value
     return found
+
+
+def _finite(value: float) -> float | str:
+    """A number as JSON can hold it: an unlimited limit (``inf``) in words."""
+    return value if math.isfinite(value) else str(value)
 
 
 def unmeasured(recording: Recording) -> list[str]:

@@ -149,6 +149,8 @@ def test_a_site_profile_stands_before_a_shipped_one_of_the_same_name(tmp_path: P
                  "expected one of: ", id="unknown key"),
     pytest.param("extends: h100-sxm5-8\ngpu:\n  nvlinks: {low: 20, high: 18}\n", "profiles/site.yaml:3: gpu.nvlinks: low 20 is "
                  "above high 18", id="ends the wrong way round"),
+    pytest.param("extends: h100-sxm5-8\ngpu:\n  nvlinks: {high: inf}\n", "profiles/site.yaml:3: gpu.nvlinks.high is 'inf'; expected "
+                 "a finite number", id="infinite limit"),
     pytest.param("extends: h100-sxm5-8\ngpu:\n  nvlinks: {equals: 18, low: 1}\n", "profiles/site.yaml:3: gpu.nvlinks: give "
                  "either equals or low/high, not both", id="equals and low"),
     pytest.param("extends: h100-sxm5-8\nlimits:\n  x: {low: 1, unit: s}\n", "profiles/site.yaml:3: key 'source' is missing "
