@@ -74,7 +74,7 @@ def ended(tmp_path_factory):
         bound.bind(("127.0.0.1", 0))   # taken, so that nobody else listens there, and silent
         for name, said in profiles(listening.getsockname()[1], bound.getsockname()[1]).items():
             (folder / "profiles" / f"{name}.yaml").write_text(yaml.safe_dump(said))
-        (folder / "fleet.yaml").write_text(yaml.safe_dump({
+        (folder / "fleet.yaml").write_text(faults.counted_from_now({
             "fleet": "services", "defaults": {"scratch": "/tmp"},
             "nodes": {name: {"profile": profile, **({"torch_python": "torch-python"} if "gpu" in profile else {})} for name, (profile, _) in nodes.items()},
             "sandbox": {"nodes": {name: injected for name, (_, injected) in nodes.items()}}}))

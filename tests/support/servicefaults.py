@@ -37,9 +37,27 @@ def gauges(name, *values):
     return "".join(f'{name}{{gpu="{gpu}",UUID="GPU-{gpu}"}} {value}\n' for gpu, value in enumerate(values))
 
 
+NOW = int(time.time())
+DAY = 86400
+
+
 def sampled(ago_seconds):
     """node_exporter's page, whose time runs so far behind the node's."""
-    return metrics(9100, {"stdout": {"text": "node_time_seconds {now}\nnode_load1 0.42\n", "now": {"start": int(time.time()) - ago_seconds, "per_second": 1}}})
+    return metrics(9100, {"stdout": {"text": "node_time_seconds {now}\nnode_load1 0.42\n", "now": {"start": NOW - ago_seconds, "per_second": 1}}})
+
+
+def counted_from_now(described):
+    """The inventory as text, in which times that were noted when the tests were collected are those of this moment."""
+    return json.dumps(moved(described, int(time.time()) - NOW))
+
+
+def moved(part, seconds):
+    """A description whose moments around NOW are so much later."""
+    if isinstance(part, dict):
+        return {key: moved(each, seconds) for key, each in part.items()}
+    if isinstance(part, list | tuple):
+        return [moved(each, seconds) for each in part]
+    return part + seconds if isinstance(part, int) and not isinstance(part, bool) and abs(part - NOW) < DAY else part
 
 
 def torch(**versions):
