@@ -84,7 +84,8 @@ class Planned:
 @dataclass(frozen=True, slots=True)
 class Result:
     """One judged (check, node): a line of results.jsonl. metrics: {name: value or {part label: value}}; bound: {low, high,
-    unit} or {allowed}; source: who set the limit and when; parts: the offending parts; causes: of a failure, where one check stands for several."""
+    unit} or {allowed}; source: who set the limit and when; parts: the offending parts; causes: of a failure, where
+    one check stands for several."""
 
     run: str
     stage: str

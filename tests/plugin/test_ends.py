@@ -24,9 +24,9 @@ RACK = "fleet: rack\ndefaults: {profile: cpu-host}\nnodes: {'sim-[01-02]': }\nsa
 
 @pytest.fixture
 def rack(site):
-    """sim-01 answers, sim-02 accepts a connection and never says a word."""
+    """sim-01 answers, sim-02 accepts a login and never says a word; a minute of patience is longer than any load takes for sim-01."""
     site.write(CHECKS)
-    (site.folder / "hung.yaml").write_text(RACK % "sim-02: {unreachable: silent}")
+    (site.folder / "hung.yaml").write_text(RACK % "sim-02: {commands: {python3: {hang: true}}}")
     (site.folder / "refused.yaml").write_text(RACK % "sim-01: {unreachable: refused}, sim-02: {unreachable: refused}")
     (site.folder / "half.yaml").write_text(RACK % "sim-02: {unreachable: refused}")
     (site.folder / "whole.yaml").write_text(RACK % "")
