@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from fleetcheck.absent import NotMeasured
@@ -22,6 +22,10 @@ class Source(Protocol):
 
     def evidence(self, node: str, probe: str) -> Evidence:
         """One probe's evidence, waiting for it. Raises NotMeasured when there is none, RunError when the disk is full."""
+        ...
+
+    def turns(self, nodes: Sequence[str]) -> Iterator[str]:
+        """The nodes as they can be judged: each once, when all that was asked of it is answered."""
         ...
 
     def close(self) -> None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
+from functools import partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from fleetcheck.absent import NotMeasured
@@ -61,6 +64,10 @@ class Recorded:
             raise NotMeasured(f"{node}: {probe} was not gathered in the recorded run")
         return read_at(self.path, offset)
 
+    def turns(self, nodes: Sequence[str]) -> Iterator[str]:
+        """The nodes as given: all that will ever be known of them is."""
+        return iter(nodes)
+
     def close(self) -> None:
         """Nothing is open."""
 
@@ -75,12 +82,18 @@ class Gathering:
         self.tick = tick
         self._pool = ThreadPoolExecutor(max_workers=max(1, connections), thread_name_prefix="gather")
         self._asked: dict[Key, Future[int]] = {}
+        self._answered: SimpleQueue[str] = SimpleQueue()
         self.kept = kept or {}
 
     def start(self, wanted: Sequence[tuple[Node, Request]]) -> None:
         """Queue every (node, request); answers are awaited in whatever order the checks run."""
         for node, request in wanted:
-            self._asked[node.name, request.probe] = self._pool.submit(self._ask, node, request)
+            asked = self._pool.submit(self._ask, node, request)
+            self._asked[node.name, request.probe] = asked
+            asked.add_done_callback(partial(self._tell, node.name))
+
+    def _tell(self, node: str, _: Future[int]) -> None:
+        self._answered.put(node)
 
     def _ask(self, node: Node, request: Request) -> int:
         return self.journal.append(self.exchange.ask(node, request))
@@ -93,6 +106,22 @@ class Gathering:
             raise NotMeasured(f"{node}: {probe} was not planned")
         return read_at(self.journal.path, self._wait(self._asked[node, probe]))
 
+    def turns(self, nodes: Sequence[str]) -> Iterator[str]:
+        """The nodes as they can be judged, calling ``tick`` while none can."""
+        pending = Counter(node for node, _ in self._asked)
+        yield from (node for node in nodes if not pending[node])
+        left = {node for node in nodes if pending[node]}
+        while left:
+            try:
+                node = self._answered.get(timeout=1.0)
+            except Empty:
+                self.tick()
+                continue
+            pending[node] -= 1
+            if node in left and not pending[node]:
+                left.remove(node)
+                yield node
+
     def _wait(self, asked: Future[int]) -> int:
         while True:
             try:
@@ -101,10 +130,6 @@ class Gathering:
                 if asked.done():
                     raise
                 self.tick()
-
-    def progress(self) -> tuple[int, int]:
-        """(probes answered, probes asked)."""
-        return sum(future.done() for future in self._asked.values()), len(self._asked)
 
     def close(self) -> None:
         """Drop what was not begun, end what was, and wait for the threads: their last words are evidence too."""

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import pytest
 
-from fleetcheck import item_course, plan, selection
+from fleetcheck import item_course, plan, selection, turns
 from fleetcheck.exitcode import INTERNAL, INTERRUPTED, USAGE
 from fleetcheck.facts.registry import FACTS
 from fleetcheck.fixtures import fixtures
@@ -105,6 +105,7 @@ def pytest_configure(config: pytest.Config) -> None:
         + "|".join(ACTIONS),
     )
     config.pluginmanager.register(item_course, "fleetcheck.item_course")
+    config.pluginmanager.register(turns, "fleetcheck.turns")
     config.pluginmanager.register(fixtures(config, FACTS), "fleetcheck.facts")
 
 

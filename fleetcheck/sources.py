@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,10 @@ class Live:
     def evidence(self, node: str, probe: str) -> Evidence:
         """One probe's evidence, waiting for it."""
         return self.gathering.evidence(node, probe)
+
+    def turns(self, nodes: Sequence[str]) -> Iterator[str]:
+        """The nodes as they answer."""
+        return self.gathering.turns(nodes)
 
     def close(self) -> None:
         """End every connection, then the rack."""

@@ -1,0 +1,45 @@
+"""The order of a fleet run: a node's items run once all its answers are in, whoever comes first. Runs on the controller.
+
+A node that never answers would otherwise hold up the verdicts of all that stand behind it in the inventory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fleetcheck.at_hand import Source
+from fleetcheck.selection import owner
+from fleetcheck.session import fleet_of
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """pytest's own loop, in the order of the answers; left to pytest when no node was asked.
+
+    Who comes next is unknown until then, so after a node only what belongs to the whole session stays set up.
+    """
+    fleet = fleet_of(session.config)
+    if fleet is None or fleet.source is None:
+        return None
+    for items in in_turn(session.items, fleet.source):
+        for item, following in zip(items, [*items[1:], session], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+            if session.shouldstop:
+                raise session.Interrupted(session.shouldstop)
+    return True
+
+
+def in_turn(items: list[pytest.Item], source: Source) -> Iterator[list[pytest.Item]]:
+    """The items of each node, in the order in which nodes have answered; those of the fleet last."""
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        groups.setdefault(owner(item), []).append(item)
+    fleetwide = groups.pop("", [])
+    for node in source.turns(list(groups)):
+        yield groups.pop(node)
+    if fleetwide:
+        yield fleetwide
