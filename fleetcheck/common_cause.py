@@ -120,7 +120,7 @@ def _login_finding(kind: str, members: Sequence[Observed], contacted: int) -> di
 
 def several_findings(results: Sequence[Result]) -> list[dict[str, Any]]:
     """Failed items about several nodes or the fleet as a whole: nobody is blamed for them."""
-    failed = [each for each in results if each.outcome == "failed" and not each.node and len(each.nodes) != 1]
+    failed = [each for each in results if each.outcome == "failed" and not each.blamed]
     return [
         {
             "kind": "fleet-check", "check": each.check, "checks": [each.check], "severity": each.severity,

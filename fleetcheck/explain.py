@@ -12,6 +12,7 @@ import yaml
 from fleetcheck import checkbook, named_limits, nodeset, readings
 from fleetcheck.checkbook import Entry
 from fleetcheck.facts.registry import FACTS, Fact
+from fleetcheck.groups import BY_NODE
 from fleetcheck.named_limits import Named, Said
 from fleetcheck.profile import Profile
 from fleetcheck.readings import ANYBODY, Collector, Reading
@@ -60,7 +61,7 @@ def explanation(name: str, root: Path) -> Explanation:
 def _explained(
     entry: Entry, profiles: Sequence[Profile], known: Mapping[str, Collector], alike: Mapping[str, Sequence[str]],
 ) -> Explanation:
-    facts = [fact for fact in FACTS if fact.name in entry.fixtures]
+    facts = [fact for fact in FACTS if {fact.name, fact.name + BY_NODE} & {*entry.fixtures}]
     return Explanation(entry, _asked(facts, known), tuple(named_limits.named(entry, profiles)), tuple(alike.get(entry.name, ())))
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from fleetcheck.facts.registry import Fact
 from fleetcheck.fleet import Fleet
+from fleetcheck.groups import BY_NODE, ByNode, Group
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 from fleetcheck.session import FLEET
@@ -21,9 +22,10 @@ NO_FLEET = "only functions marked @pytest.mark.check run once per node, and only
 
 
 def fixtures(config: pytest.Config, facts: Sequence[Fact]) -> ModuleType:
-    """A plugin with ``node``, ``profile`` and a fixture per fact."""
+    """A plugin with ``node``, ``profile``, ``group`` and two fixtures per fact."""
     plugin = ModuleType("fleetcheck.facts", "Fixtures of one session.")
-    plugin.__dict__.update({fact.name: _fact(config, fact) for fact in facts}, node=_node, profile=_profile(config))
+    plugin.__dict__.update({fact.name: _fact(config, fact) for fact in facts}, node=_node, profile=_profile(config), group=_group)
+    plugin.__dict__.update({fact.name + BY_NODE: _fact_by_node(config, fact) for fact in facts})
     return plugin
 
 
@@ -36,6 +38,12 @@ def _fleet(config: pytest.Config) -> Fleet:
 @pytest.fixture(name="node")
 def _node() -> Node:
     """The node under check."""
+    raise pytest.UsageError(NO_FLEET)
+
+
+@pytest.fixture(name="group")
+def _group() -> Group:
+    """The nodes under check, of a check of several."""
     raise pytest.UsageError(NO_FLEET)
 
 
@@ -54,3 +62,11 @@ def _fact(config: pytest.Config, fact: Fact) -> Callable[..., Any]:
 
     build.__doc__ = f"{fact.collector} of one node, from {fact.probe}."
     return pytest.fixture(name=fact.name)(build)
+
+
+def _fact_by_node(config: pytest.Config, fact: Fact) -> Callable[..., Any]:
+    def build(group: Group) -> ByNode:
+        return ByNode(group, lambda node: _fleet(config).fact(node, fact))
+
+    build.__doc__ = f"{fact.collector} of every node of a group, from {fact.probe}."
+    return pytest.fixture(name=fact.name + BY_NODE)(build)

@@ -96,8 +96,7 @@ def _planned(planned: Sequence[Planned]) -> dict[str, list[Planned]]:
 def _blamed(results: Sequence[Result]) -> dict[str, list[Result]]:
     outcomes = defaultdict(list)
     for result in results:
-        name = result.node or (result.nodes[0] if len(result.nodes) == 1 else "")
-        if name:
+        for name in result.blamed:
             outcomes[name].append(result)
     return outcomes
 
@@ -105,7 +104,7 @@ def _blamed(results: Sequence[Result]) -> dict[str, list[Result]]:
 def _named(results: Sequence[Result]) -> dict[str, list[Result]]:
     named = defaultdict(list)
     for result in results:
-        if not result.node and len(result.nodes) > 1 and result.outcome in ("failed", "error"):
+        if not result.blamed and result.outcome in ("failed", "error"):
             for name in result.nodes:
                 named[name].append(result)
     return named

@@ -55,12 +55,14 @@ def result(planned: Planned, end: Said, recording: Recording, seconds: float, bo
     blamed = recording.offenders if end.outcome == "failed" else []
     severity, action = graded(planned, blamed)
     decisive = _decisive(recording)
+    parts = _parts(blamed, decisive if end.outcome == "failed" else None)
     return Result(
         run=planned.run, stage=planned.stage, check=planned.check, component=planned.component, node=planned.node,
         outcome=end.outcome, severity=severity, action=action, message=message(end, recording), nodeid=planned.nodeid,
-        parts=_parts(blamed, decisive if end.outcome == "failed" else None), metrics=metrics(recording),
+        parts=parts, metrics=metrics(recording),
         bound=_bound(decisive), source=f"{decisive.bound.source} ({decisive.bound.date})" if decisive else "",
         coverage="; ".join(dict.fromkeys(recording.coverage)), boot_id=boot_id, seconds=round(seconds, 6),
+        nodes=tuple(part["label"] for part in parts if part["kind"] == "node") or planned.nodes,
         description=description, causes=tuple(dict.fromkeys(each.cause for each in blamed if each.cause)),
     )
 

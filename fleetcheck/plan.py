@@ -8,8 +8,10 @@ from typing import Any
 
 from fleetcheck import records
 from fleetcheck.asked import asked
+from fleetcheck.entries import PLACES
 from fleetcheck.exchange import Request
 from fleetcheck.facts.registry import FACTS, PROBES, Fact
+from fleetcheck.groups import BY_NODE
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.policy import AS_MARKED, Word, merged
 
@@ -17,6 +19,8 @@ TIERS = ("quick", "full", "burnin", "acceptance")
 STAGES = {"node": "facts", "burnin": "load", "interconnect": "pairs", "cluster": "cluster"}
 WORDS = ("component", "severity", "action")
 NEEDS = ("any", "idle")
+GROUPINGS = ("", "fleet", "profile", *PLACES)
+"""What a check of several nodes may be made one of each of."""
 BY_NAME: Mapping[str, Fact] = {fact.name: fact for fact in FACTS}
 ALWAYS = ("system",)
 """Collectors asked with every facts probe: identity and boot id belong to each answer."""
@@ -28,13 +32,14 @@ class CheckError(Exception):
 
 @dataclass(frozen=True)
 class CheckMark:
-    """The words of ``@pytest.mark.check(component=…, severity=…, action=…, needs=…, tiers=…)``."""
+    """The words of ``@pytest.mark.check(component=…, severity=…, action=…, needs=…, tiers=…, per=…)``."""
 
     component: str
     severity: str
     action: str
     needs: str = "any"
     tiers: tuple[str, ...] = TIERS
+    per: str = ""
 
 
 def mark(nodeid: str, unnamed: Sequence[object], words: Mapping[str, Any]) -> CheckMark:
@@ -43,13 +48,14 @@ def mark(nodeid: str, unnamed: Sequence[object], words: Mapping[str, Any]) -> Ch
     rules = (
         (not unnamed, "words need their names: component=…, severity=…, action=…"),
         (not (lacking := [word for word in WORDS if word not in words]), f"lacks {', '.join(lacking)}"),
-        (not (odd := sorted(set(words) - {*WORDS, "needs", "tiers"})), f"has unknown words: {', '.join(odd)}"),
+        (not (odd := sorted(set(words) - {*WORDS, "needs", "tiers", "per"})), f"has unknown words: {', '.join(odd)}"),
         (isinstance(words.get("component"), str) and words.get("component"), "component is a name such as 'gpu-memory'"),
         (words.get("severity") in records.SEVERITIES, f"severity is one of {', '.join(records.SEVERITIES)}"),
         (words.get("action") in records.ACTIONS, f"action is one of {', '.join(records.ACTIONS)}"),
         (words.get("needs", "any") in NEEDS, f"needs is one of {', '.join(NEEDS)}"),
         (isinstance(tiers, (tuple, list)) and tiers and all(tier in TIERS for tier in tiers),
          f"tiers is a tuple of some of {', '.join(TIERS)}"),
+        (words.get("per", "") in GROUPINGS, f"per is one of {', '.join(filter(None, GROUPINGS))}"),
     )
     broken = next((sentence for kept, sentence in rules if not kept), "")
     if broken:
@@ -71,7 +77,7 @@ def probes(fixtures: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The probes a check needs, each with its collectors, from the fixtures it asks for."""
     wanted: dict[str, list[str]] = {}
     for name in fixtures:
-        fact = BY_NAME.get(name)
+        fact = BY_NAME.get(name.removesuffix(BY_NODE))
         if fact and fact.collector not in wanted.setdefault(fact.probe, []):
             wanted[fact.probe].append(fact.collector)
     return {probe: tuple(collectors) for probe, collectors in wanted.items()}

@@ -19,6 +19,7 @@ from fleetcheck.exitcode import INTERNAL, INTERRUPTED, USAGE
 from fleetcheck.facts.registry import FACTS
 from fleetcheck.fixtures import fixtures
 from fleetcheck.fleet import Fleet, open_fleet
+from fleetcheck.groups import groups
 from fleetcheck.interruption import Interruption
 from fleetcheck.inventory import InventoryError
 from fleetcheck.records import ACTIONS
@@ -110,11 +111,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One item per node for every check that asks for a node or one of its facts."""
-    fleet = fleet_of(metafunc.config)
-    if fleet is None or "node" not in metafunc.fixturenames:
+    """One item per node for every check that asks for a node or one of its facts, one per group of nodes where it asks for those."""
+    fleet, marker = fleet_of(metafunc.config), metafunc.definition.get_closest_marker("check")
+    if fleet is None or marker is None:
         return
-    if metafunc.definition.get_closest_marker("check"):
+    if "group" in metafunc.fixturenames:
+        found = groups(str(marker.kwargs.get("per", "fleet")), fleet.nodes, fleet.inventory.fleet)
+        metafunc.parametrize("group", found, ids=[each.name for each in found])
+    elif "node" in metafunc.fixturenames:
         metafunc.parametrize("node", fleet.nodes, ids=[node.name for node in fleet.nodes])
 
 
@@ -126,6 +130,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if any(item.get_closest_marker("check") for item in items):
             raise pytest.UsageError("checks need a fleet: pytest checks/ --inventory FILE (try inventories/sandbox.yaml)")
         return
+    items[:] = [item for item in items if not selection.groupless(item)]
     selection.in_order(items, fleet)
     try:
         other = set(selection.other_tiers(items, fleet))

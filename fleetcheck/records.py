@@ -60,6 +60,7 @@ class Evidence:
 class Planned:
     """One selected (check, node): a line of plan.jsonl, written before the first connection. node is '' for fleet items.
 
+    nodes: whom an item of several nodes is about.
     policy: what the site said of it: severity, action (already in those fields), waived_until and reason of a waiver."""
 
     run: str
@@ -73,6 +74,7 @@ class Planned:
     probes: tuple[str, ...] = ()
     needs: str = "any"
     policy: Mapping[str, str] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
 
     @property
     def waived(self) -> str:
@@ -108,6 +110,12 @@ class Result:
     description: str = ""
     causes: tuple[str, ...] = ()
 
+    @property
+    def blamed(self) -> tuple[str, ...]:
+        """The nodes it is about: its own, those a check of several nodes found at fault, or the only one it names."""
+        culprits = tuple(part["label"] for part in self.parts if part.get("kind") == "node") if self.outcome == "failed" else ()
+        return (self.node,) if self.node else culprits or (self.nodes if len(self.nodes) == 1 else ())
+
     def slim(self) -> Result:
         """Without what only reports on a single item need: a fleet's results must fit into memory."""
         return dataclasses.replace(self, metrics={}, bound=None, source="", coverage="", boot_id="", description="")
@@ -141,4 +149,4 @@ def result_of(line: Mapping[str, Any]) -> Result:
 
 def planned_of(line: Mapping[str, Any]) -> Planned:
     """A Planned from its line."""
-    return Planned(**{**line, "probes": tuple(line["probes"])})
+    return Planned(**{**line, **{name: tuple(line.get(name, ())) for name in ("probes", "nodes")}})

@@ -9,6 +9,7 @@ import pytest
 
 from fleetcheck import checkbook, plan, policy
 from fleetcheck.fleet import Fleet
+from fleetcheck.groups import Group
 from fleetcheck.inventory import Node
 from fleetcheck.records import Planned
 
@@ -18,6 +19,19 @@ def owner(item: pytest.Item) -> str:
     callspec = getattr(item, "callspec", None)
     node = callspec.params.get("node") if callspec else None
     return node.name if isinstance(node, Node) else ""
+
+
+def group(item: pytest.Item) -> Group | None:
+    """The nodes an item of several is about."""
+    callspec = getattr(item, "callspec", None)
+    found = callspec.params.get("group") if callspec else None
+    return found if isinstance(found, Group) else None
+
+
+def groupless(item: pytest.Item) -> bool:
+    """Whether it stands for a check of several nodes in a fleet without such a group."""
+    callspec = getattr(item, "callspec", None)
+    return callspec is not None and "group" in callspec.params and group(item) is None
 
 
 def name(item: pytest.Item) -> str:
@@ -64,27 +78,31 @@ def planned(items: Sequence[pytest.Item], fleet: Fleet, run_id: str) -> list[Pla
 
 
 def _planned(item: pytest.Item, mark: plan.CheckMark, fleet: Fleet, run_id: str) -> Planned:
-    check, node = name(item), owner(item)
+    check, node, about = name(item), owner(item), group(item)
     word = plan.policy(fleet.inventory, fleet.by_name.get(node), check)
     return Planned(
         run=run_id, stage=plan.stage(item.nodeid), check=check, node=node, nodeid=item.nodeid, component=mark.component,
         severity=word.severity or mark.severity, action=word.action or mark.action,
         probes=tuple(plan.probes(_fixtures(item))), needs=mark.needs, policy=word.given(),
+        nodes=tuple(each.name for each in about.nodes) if about else (),
     )
 
 
 def collectors(items: Sequence[pytest.Item], lines: Sequence[Planned]) -> dict[str, dict[str, set[str]]]:
-    """{node: {probe: collectors}} of all items that have a node and are not waived."""
+    """{node: {probe: collectors}} of all items that have nodes and are not waived."""
     needed: dict[str, dict[str, set[str]]] = {}
     known: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}
     for item, line in zip(items, lines, strict=True):
         fixtures = tuple(_fixtures(item))
-        if line.waived or not line.node:
+        about = group(item)
+        names = [node.name for node in about.nodes] if about else [line.node]
+        if line.waived or names == [""]:
             continue
         if fixtures not in known:
             known[fixtures] = plan.probes(fixtures)
         for probe, wanted in known[fixtures].items():
-            needed.setdefault(line.node, {}).setdefault(probe, set()).update(wanted)
+            for each in names:
+                needed.setdefault(each, {}).setdefault(probe, set()).update(wanted)
     return needed
 
 

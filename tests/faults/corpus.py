@@ -147,10 +147,11 @@ def _word(found: re.Match[str], words: Mapping[str, Any]) -> str:
 
 
 def chosen(known: Sequence[Fault], seed: int, share: int = 1) -> Iterator[Injection]:
-    """All injections; with a share of n, one injection of every n-th entry, another n-th with the next seed."""
+    """All injections; with a share of n, one injection of every n-th entry, another n-th with the next seed. The healthy nodes of an
+    NVLink domain are always there: a faulty one is told by them."""
     for place, fault in enumerate(each for each in known if not each.pending):
         found = injections(fault, seed)
-        if share == 1:
+        if share == 1 or (fault.silent and "nvlink_domain" in fault.inventory):
             yield from found
         elif (place + seed) % share == 0:
             yield found[(seed // share) % len(found)]

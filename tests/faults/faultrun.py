@@ -19,6 +19,7 @@ from corpus import VERDICTS, Injection
 from fleetrun import CHECKS, Outcome, run_pytest
 
 from fleetcheck.profiles import load_profile
+from fleetcheck.records import result_of
 from fleetcheck.run import Run
 from fleetcheck.sandbox.machine import machine
 from fleetcheck.sandbox.places import PLACE, places
@@ -98,7 +99,10 @@ def run(injections: Iterable[Injection], folder: Path, seed: int, apart: str = "
     shuffled = list(injections)
     random.Random(seed).shuffle(shuffled)
     runs = -(-len(shuffled) // LARGEST_RUN)
-    return [told for number in range(runs) for told in _one_run(shuffled[number::runs], folder / f"run-{number}", apart)]
+    together = [each for each in shuffled if "nvlink_domain" in each.fault.inventory]  # compared with one another
+    others = [each for each in shuffled if each not in together]
+    shares = [[*(together if number == 0 else ()), *others[number::runs]] for number in range(runs)]
+    return [told for number, share in enumerate(shares) for told in _one_run(share, folder / f"run-{number}", apart)]
 
 
 def _one_run(injections: Sequence[Injection], folder: Path, apart: str) -> list[Told]:
@@ -147,7 +151,9 @@ def _apart(ended: Outcome) -> Mapping[str, Any]:
     info = RunInfo(run=records.id, fleet="faults", tier="quick", started="")
     of = defaultdict(lambda: ([], []))
     for kind, each in [*((0, each) for each in records.planned()), *((1, each) for each in records.judged())]:
-        of[each.node][kind].append(each)
+        for node in each.blamed if kind else [each.node]:
+            of[node][kind].append(each)
+    of.pop("", None)
     nodes = {node.name: node for node in records.inventory().nodes}
     return {name: judge(info, [nodes[name]], *both, {})["nodes"][name] for name, both in of.items()}
 
@@ -156,5 +162,6 @@ def _read(named: Mapping[str, Injection], ended: Outcome, verdicts: Mapping[str,
     told: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {node: ({}, {}) for node in named}
     for result in ended.lines("results"):
         if result["outcome"] in ("failed", "error"):
-            told[result["node"]][result["outcome"] == "error"][result["check"]] = result
+            for node in result_of(result).blamed:
+                told[node][result["outcome"] == "error"][result["check"]] = result
     return [Told(injection, node, *told[node], verdicts[node]) for node, injection in named.items()]
