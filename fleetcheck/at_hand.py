@@ -66,6 +66,8 @@ class FactsAtHand:
         evidence = self._probed(node.name, fact.probe)
         if evidence.failure:
             return NotMeasured(evidence.failure.message)
+        if fact.whole:
+            return fact.build(evidence.answers, self._profiles[node.profile], node)
         answer = evidence.answers.get(fact.collector)
         if answer is None:
             return NotMeasured(f"{node.name}: {fact.collector} was not gathered")

@@ -11,7 +11,7 @@ import yaml
 
 from fleetcheck import checkbook, named_limits, nodeset, readings
 from fleetcheck.checkbook import Entry
-from fleetcheck.facts.registry import FACTS, Fact
+from fleetcheck.facts.registry import FACTS, LOAD, Fact
 from fleetcheck.groups import BY_NODE
 from fleetcheck.named_limits import Named, Said
 from fleetcheck.profile import Profile
@@ -33,12 +33,13 @@ class UnknownCheck(Exception):
 
 @dataclass(frozen=True)
 class Explanation:
-    """A check with everything that is known of it. collectors: with the probe that asks each."""
+    """A check with everything that is known of it. collectors: with the probe that asks each; loads: what it reads of those."""
 
     entry: Entry
     collectors: tuple[tuple[str, Collector], ...]
     limits: tuple[Named, ...]
     lookalikes: tuple[str, ...]
+    loads: tuple[str, ...] = ()
 
 
 def explanations(root: Path) -> list[Explanation]:
@@ -62,11 +63,12 @@ def _explained(
     entry: Entry, profiles: Sequence[Profile], known: Mapping[str, Collector], alike: Mapping[str, Sequence[str]],
 ) -> Explanation:
     facts = [fact for fact in FACTS if {fact.name, fact.name + BY_NODE} & {*entry.fixtures}]
-    return Explanation(entry, _asked(facts, known), tuple(named_limits.named(entry, profiles)), tuple(alike.get(entry.name, ())))
+    loads = tuple(dict.fromkeys(fact.collector for fact in facts if fact.probe == LOAD))
+    return Explanation(entry, _asked(facts, known), tuple(named_limits.named(entry, profiles)), tuple(alike.get(entry.name, ())), loads)
 
 
 def _asked(facts: Iterable[Fact], known: Mapping[str, Collector]) -> tuple[tuple[str, Collector], ...]:
-    names = dict.fromkeys((fact.probe, fact.collector) for fact in facts)
+    names = dict.fromkeys((fact.probe, fact.collector) for fact in facts if fact.probe != LOAD)
     return tuple((probe, known[name]) for probe, name in names if name in known)
 
 
@@ -81,6 +83,7 @@ def as_text(said: Explanation) -> str:
     entry = said.entry
     reads = [f"{collector.name} ({probe}), {privilege}: {', '.join(each.what for each in group)}"
              for probe, collector in said.collectors for privilege, group in _by_privilege(collector.reads)]
+    reads += [f"what the loads left: {', '.join(said.loads)}"] if said.loads else []
     sections = [
         ("", [entry.statement]), ("what to do", [entry.advice] if entry.advice else []), ("grade", [_grade(entry)]),
         ("reads", reads), ("goes by", [f"{limit.key}: {each}" for limit in said.limits for each in _limits(limit)]),
@@ -138,6 +141,7 @@ def _markdown(said: Explanation) -> str:
     limits = [f"`{limit.key}`: {'; '.join(_limits(limit))}" for limit in said.limits]
     rows = [f"{_grade(entry)}"] + ([f"**Do:** {entry.advice}"] if entry.advice else [])
     rows += [f"**Reads:** {'; '.join(_reads(probe, each) for probe, each in said.collectors)}"] if said.collectors else []
+    rows += [f"**Reads:** what the loads left: {', '.join(said.loads)}"] if said.loads else []
     rows += [f"**Goes by:** {row}" for row in limits]
     rows += [f"**Not tripped by:** {' '.join(said.lookalikes)}"] if said.lookalikes else []
     return "\n".join([f"### {entry.name}", "", entry.statement, "", *(f"- {row}" for row in rows), ""])

@@ -13,14 +13,14 @@ from typing import Any
 
 from fleetcheck.bound import Bound, Expectation
 from fleetcheck.checkbook import Entry
-from fleetcheck.facts import defaults, gpu_limits, hardware_limits
+from fleetcheck.facts import defaults, gpu_limits, hardware_limits, load_limits
 from fleetcheck.profile import Bundle, Profile
 from fleetcheck.profiles import load_profile, shipped_profiles
 
 Path = tuple[str, ...]
-WORDS = ("limit", "promised", "allowed")
+WORDS = ("limit", "promised", "allowed", "known")
 """Functions of ``fleetcheck.facts`` that look a limit up by name."""
-LIMITS: Mapping[str, Bound] = {**defaults.LIMITS, **gpu_limits.LIMITS, **hardware_limits.LIMITS}
+LIMITS: Mapping[str, Bound] = {**defaults.LIMITS, **gpu_limits.LIMITS, **hardware_limits.LIMITS, **load_limits.LIMITS}
 """What holds where a profile is silent, of every subject."""
 
 EVERY = ("every shipped profile",)
@@ -102,7 +102,7 @@ class _Scope:
         return None
 
     def _looked_up(self, word: str, inner: ast.AST, name: str) -> Path | None:
-        section = {"limit": "limits", "allowed": "bundles"}.get(word)
+        section = {"limit": "limits", "allowed": "bundles", "known": "load"}.get(word)
         return (section, name) if section else self._below(inner, name) if word else None
 
     def _below(self, inner: ast.AST, name: str) -> Path | None:
@@ -133,6 +133,8 @@ def _values(path: Path, profile: Profile) -> list[tuple[str, str]]:
         each = [(mount.mount, getattr(mount, path[1], None)) for mount in profile.filesystems]
         return [(f"{mount}: {value}", _source(value)) for mount, value in each if isinstance(value, Expectation)]
     value = _value(path, profile)
+    if isinstance(value, Mapping):
+        return [(f"{name}: {each}", _source(each)) for name, each in value.items() if isinstance(each, Expectation)]
     if isinstance(value, bool):
         return [("yes" if value else "no", "")]
     return [(str(value), _source(value))] if isinstance(value, Expectation) else []

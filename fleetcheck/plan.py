@@ -84,12 +84,12 @@ def probes(fixtures: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def requests(run: str, inventory: Inventory, needed: Mapping[str, Mapping[str, set[str]]]) -> list[tuple[Node, Request]]:
-    """One request per (node, probe). needed: {node name: {probe: collectors}}; order is the inventory's."""
+    """One request per (node, probe) of facts. needed: {node name: {probe: collectors}}; order is the inventory's."""
     return [
         (node, Request(run=run, stage="facts", probe=probe, collectors=tuple(sorted({*collectors, *ALWAYS})),
                        seconds=PROBES[probe], settings=settings(inventory, node)))
         for node in inventory.nodes if node.name in needed
-        for probe, collectors in needed[node.name].items()
+        for probe, collectors in needed[node.name].items() if probe in PROBES
     ]
 
 

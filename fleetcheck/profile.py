@@ -168,6 +168,21 @@ class ReachProfile(Section):
     endpoints: tuple[EndpointProfile, ...] = ()
 
 
+class LoadProfile(Section):
+    """What a healthy accelerator of this kind reaches under load: floors per accelerator. A field left out: no figure is known, and
+    its check does not apply. Rates in units of ten: 1 GB/s is 1e9 bytes a second."""
+
+    tflops: Mapping[str, Bound] = Field(default_factory=dict)  # dense matmul by dtype: bf16, fp16, tf32, fp32, fp8
+    hbm_gbytes_per_second: Bound | None = None                 # copy within the device, reads and writes counted
+    host_to_device_gbytes_per_second: Bound | None = None
+    device_to_host_gbytes_per_second: Bound | None = None
+    peer_gbytes_per_second: Bound | None = None                # one direction of one pair
+    cpu_gflops: Bound | None = None
+    dram_gbytes_per_second: Bound | None = None
+    disk_write_mbytes_per_second: Bound | None = None
+    disk_read_mbytes_per_second: Bound | None = None
+
+
 class TimeProfile(Section):
     """Clock discipline."""
 
@@ -218,6 +233,7 @@ class Profile(Section):
     software: SoftwareProfile | None = None
     security: SecurityProfile | None = None
     reach: ReachProfile | None = None
+    load: LoadProfile | None = None
     bundles: tuple[Bundle, ...] = ()
     limits: Mapping[str, Bound] = Field(default_factory=dict)      # any further limit a check names
     choices: Mapping[str, Choice] = Field(default_factory=dict)

@@ -22,6 +22,11 @@ from fleetcheck.facts import (
     gpu_life,
     kernel_log,
     kernel_settings,
+    load_diagnostic,
+    load_life,
+    load_result,
+    load_snapshots,
+    load_telemetry,
     management,
     memory,
     monitoring,
@@ -45,6 +50,8 @@ Build = Callable[[Mapping[str, Any], Profile, Node], Any]
 
 PROBES: Mapping[str, float] = {"facts-fast": 60.0, "facts-slow": 180.0}
 """Deadline of each probe in seconds, on the node; a healthy node needs a few."""
+LOAD = "load"
+"""The probe of all loads of a node: minutes to hours, on a course of its own."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,7 @@ class Fact:
     """name: the fixture; collector: whose Answer.data build() receives; probe: the round trip that fetches it.
 
     timed: the data also says, under ``asked``, when the controller asked and how long the answer took.
+    whole: build() receives every Answer of the probe by name instead, those that ended badly too.
     """
 
     name: str
@@ -59,6 +67,7 @@ class Fact:
     build: Build
     probe: str = "facts-fast"
     timed: bool = False
+    whole: bool = False
 
 
 FACTS: tuple[Fact, ...] = (
@@ -94,4 +103,18 @@ FACTS: tuple[Fact, ...] = (
     Fact("reach", "reachability", reachability.build),
     Fact("scratch", "storage_probe", storage_probe.build),
     Fact("torch_environment", "software", software.build, "facts-slow"),
+    Fact("gemm_load", "gemm", load_result.gpu_load("gemm"), LOAD, whole=True),
+    Fact("hbm_load", "hbm", load_result.gpu_load("hbm"), LOAD, whole=True),
+    Fact("memtest_load", "memtest", load_result.gpu_load("memtest"), LOAD, whole=True),
+    Fact("hostlink_load", "hostlink", load_result.gpu_load("hostlink"), LOAD, whole=True),
+    Fact("peerlink_load", "peerlink", load_result.gpu_load("peerlink"), LOAD, whole=True),
+    Fact("sdc_load", "sdc", load_result.gpu_load("sdc"), LOAD, whole=True),
+    Fact("overlap_load", "overlap", load_result.gpu_load("overlap"), LOAD, whole=True),
+    Fact("cpu_load", "cpu", load_result.host_load("cpu"), LOAD, whole=True),
+    Fact("dram_load", "dram", load_result.host_load("dram"), LOAD, whole=True),
+    Fact("disk_load", "disk", load_result.host_load("disk"), LOAD, whole=True),
+    Fact("dcgm_load", "dcgm", load_diagnostic.build, LOAD, whole=True),
+    Fact("telemetry", "telemetry", load_telemetry.build, LOAD, whole=True),
+    Fact("load_snapshots", "snapshots", load_snapshots.build, LOAD, whole=True),
+    Fact("load_life", "load", load_life.build, LOAD, whole=True),
 )

@@ -1,0 +1,98 @@
+"""How the loads of a node began and ended, and what they left of it. Runs on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fleetcheck.absent import Absent, NotMeasured
+from fleetcheck.facts.load_events import Events
+from fleetcheck.facts.load_result import GPU_LOADS, HOST_LOADS, Result, raw_of, snapshot
+from fleetcheck.facts.section import Section
+from fleetcheck.inventory import Node
+from fleetcheck.profile import Profile
+from fleetcheck.recording import Concern, Part
+from fleetcheck.view import Parts, Reading
+
+ENDED_WELL = ("done", "deadline")
+
+
+class Life(Section):
+    """From start to end: state, why it ended, boot ids. results: of the loads that left one."""
+
+    __slots__ = ("results",)
+    state = Reading(str)
+    ended_why = Reading(str)
+    boot_id = Reading(str)
+    started_boot_id = Reading(str)
+
+    def __init__(self, raw: object, results: Mapping[str, Result]) -> None:
+        super().__init__(raw, "load")
+        self.results = results
+
+    def rebooted(self) -> Concern | bool:
+        """Whether the node started anew while it was loaded."""
+        first, last = self.started_boot_id, self.boot_id
+        if not first or not last:
+            raise NotMeasured(f"boot id {first!r:.60} at the start of the loads, {last!r:.60} at their end")
+        return first != last and Concern(f"the node rebooted under load: boot {first:.36}, then {last:.36}")
+
+    def broke_off(self) -> Concern | bool:
+        """Whether the loads ended otherwise than planned."""
+        state, why = self.state, self.ended_why
+        if state == "ended" and why in ENDED_WELL:
+            return False
+        if why == "stopped":
+            raise NotMeasured("the loads were stopped before their end")
+        return Concern(f"the loads are {state or 'in no state'!s:.60}: {why or 'no reason was told'!s:.200}")
+
+    @property
+    def failures(self) -> Parts[Break]:
+        """Every device whose load broke off, and every load that broke off as a whole."""
+        found = list(self._breaks())
+        gaps = [] if self.results else ["no load left a result"]
+        return Parts(found, f"of {len(self.results)} loads broken off", unreadable=gaps)
+
+    def _breaks(self) -> Iterator[Break]:
+        for load, result in self.results.items():
+            broken = [device for device in result.devices.present if _text(device, "error")]
+            yield from (Break(f"{load}: {_text(device, 'error'):.300}", device.part) for device in broken)
+            if not broken and isinstance(result.raw, Mapping) and result.raw.get("ok") is not True:
+                yield Break(f"{load}: {result.raw.get('error') or 'did not end well'!s:.300}", None)
+
+
+class Break(Section):
+    """One device, or one load, that broke off."""
+
+    __slots__ = ("concern",)
+
+    def __init__(self, text: str, part: Part | None) -> None:
+        super().__init__({}, "load", part)
+        self.concern = Concern(text)
+
+
+def _text(view: Section, key: str) -> str:
+    value = view.get(key, str)
+    if isinstance(value, Absent):
+        raise NotMeasured(value.reason)
+    return str(value)
+
+
+def covered(result: Result) -> bool:
+    """Whether a load covered every device; raises NotMeasured saying what is missing."""
+    gaps = result.devices.gaps()
+    if gaps:
+        raise NotMeasured("; ".join(gaps))
+    return bool(result.devices)
+
+
+def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Life:
+    """The life of a node's loads."""
+    expected = int(profile.gpu.count.low or 0) if profile.gpu else None
+    before = snapshot(answers, "before", "gpu")
+    results = {load: Result(raw_of(answers, load, node), load, expected if load in GPU_LOADS else None, before)
+               for load in (*GPU_LOADS, *HOST_LOADS) if load in answers}
+    return Life(raw_of(answers, "load", node), results)
+
+
+__all__ = ["Break", "Events", "Life", "build", "covered"]

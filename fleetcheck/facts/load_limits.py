@@ -1,0 +1,60 @@
+"""Limits of loads that hold where a profile names none of its own under ``limits``. Runs on the controller."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from fleetcheck.bound import Bound
+from fleetcheck.profile import Profile
+
+_READ = datetime.date(2026, 11, 30)
+
+
+def _bound(unit: str, source: str, **ends: Any) -> Bound:
+    return Bound(unit=unit, source=source, date=_READ, **ends)
+
+
+LIMITS: Mapping[str, Bound] = {
+    "load_peer_fraction": _bound(
+        "of the others' median", "stas00/ml-engineering: 5 % and more between GPUs of one node is normal; twice that", low=0.90),
+    "load_drift_fraction": _bound(
+        "of the first tenth", "warm-up of a cold node costs a few per cent; unverified", low=0.93),
+    "load_clock_fraction": _bound(
+        "of the node's median", "clocks follow power and heat, so they spread like rates; stas00/ml-engineering: 5 % is normal", low=0.90),
+    "load_power_fraction": _bound(
+        "of the power limit", "NVIDIA DCGM targeted_power: 75 % of the target, which is about the board's limit", low=0.75),
+    "tested_memory_fraction": _bound("of free memory", "wilicc/gpu-burn fills 90 %; NVIDIA DCGM memtest 75 %", low=0.90),
+    "hardware_thermal_percent": _bound(
+        "% of the load", "Azure azurehpc-health-checks allows the power cap alone; one sample in a hundred may be a clock change", high=1),
+    "hardware_slowdown_percent": _bound(
+        "% of the load", "Azure azurehpc-health-checks allows the power cap alone; one sample in a hundred may be a clock change", high=1),
+    "software_thermal_percent": _bound(
+        "% of the load", "Azure azurehpc-health-checks allows the power cap alone; one sample in a hundred may be a clock change", high=1),
+    "power_brake_percent": _bound(
+        "% of the load", "Azure azurehpc-health-checks allows the power cap alone; one sample in a hundred may be a clock change", high=1),
+    "load_corrected_errors_per_second": _bound(
+        "errors/s", "storms seen under load: 4,647 to 17,657 a second; a good GPU counts none; unverified", high=1000),
+    "load_nvlink_errors_per_second": _bound("errors/s", "NVIDIA DCGM fails at 100 a second, warns at 1 a minute", high=10),
+    "overlap_fraction": _bound(
+        "of the time each takes alone", "microsoft/superbenchmark computation-communication-overlap; unverified", low=0.75),
+}
+
+
+def limit(profile: Profile, name: str) -> Bound:
+    """The profile's limit of that name, else the one here; skips the check where neither sets one."""
+    found = profile.limits.get(name) or LIMITS.get(name)
+    if found is None:
+        pytest.skip(f"profile {profile.name} sets no limit {name}: only the site can")
+    return found
+
+
+def known(profile: Profile, name: str) -> Any:
+    """What the profile says of loads under that name; skips the check where it is silent: no figure is known."""
+    found = getattr(profile.load, name) if profile.load else None
+    if not found:
+        pytest.skip(f"profile {profile.name} knows no {name.replace('_', ' ')}")
+    return found
