@@ -16,6 +16,9 @@ from fleetcheck.node.collectors import (
     gpu,
     kernel_log,
     kernel_settings,
+    load_end,
+    load_poll,
+    load_start,
     memory,
     modules,
     monitoring,
@@ -60,5 +63,8 @@ COLLECTORS = (
     ("packages", packages.collect, 20),
     ("reachability", reachability.collect, 50),
     ("storage_probe", storage_probe.collect, 25),
+    ("load_start", load_start.collect, 90),
+    ("load_poll", load_poll.collect, 30),
+    ("load_end", load_end.collect, 90),
     ("software", software.collect, 115),  # a cold import of torch from a shared file system takes a minute
 )
