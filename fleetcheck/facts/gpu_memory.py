@@ -20,10 +20,14 @@ class Ecc(Section):
     """Error totals; volatile since the driver was loaded, aggregate over the board's life."""
 
     volatile_corrected = Reading(int)
-    volatile_uncorrected = Reading(int)
     aggregate_uncorrected = Reading(int)
     sram_aggregate_uncorrected = Reading(int)
     sram_threshold_exceeded = Reading(int)
+
+    @property
+    def volatile_uncorrected(self) -> Any:
+        """Uncorrected errors since the driver was loaded: the total, or the counter of device memory where that says more."""
+        return self.highest("volatile_uncorrected", "dram_volatile_uncorrected")
 
     @property
     def mode(self) -> Any:

@@ -210,7 +210,7 @@ LOOKALIKES = {
 }
 UNMEASURED = {
     "no NVLink": ({GPU + "nvlink.state": [UNSUPPORTED], GPU + "nvlink.state_field": []}, "test_nvlinks_are_up"),
-    "no ECC": ({GPU + "ecc.mode_current": UNSUPPORTED, GPU + "ecc.volatile_uncorrected": UNSUPPORTED}, "test_ecc_is_enabled"),
+    "no ECC": ({GPU + "ecc.mode_current": UNSUPPORTED, GPU + "ecc.volatile_uncorrected": UNSUPPORTED, GPU + "ecc.dram_volatile_uncorrected": UNSUPPORTED}, "test_ecc_is_enabled"),
     "no permission": ({GPU + "ecc.sram_threshold_exceeded": {"absent": "NO_PERMISSION"}}, "test_sram_errors_are_below_the_threshold"),
     "UNKNOWN in a container": ({GPU + "handle_code": "UNKNOWN", "gpu.driver.in_container": True}, "test_no_gpu_is_lost"),
     "links training after boot": ({GPU + "nvlink.state": [0] * 18, "gpu.driver.uptime_seconds": 60.0}, "test_nvlinks_are_up"),

@@ -14,7 +14,7 @@ Leaves = Dict[str, Any]
 
 CORRECTED, UNCORRECTED = 0, 1  # nvmlMemoryErrorType_t
 VOLATILE, AGGREGATE = 0, 1     # nvmlEccCounterType_t
-SRAM = 7                       # nvmlMemoryLocation_t
+DRAM, SRAM = 2, 7              # nvmlMemoryLocation_t
 
 
 def ecc(nvml: Nvml, handle: Any) -> Leaves:
@@ -25,6 +25,7 @@ def ecc(nvml: Nvml, handle: Any) -> Leaves:
         "volatile_uncorrected": nvml.ask(total, handle, UNCORRECTED, VOLATILE),
         "aggregate_corrected": nvml.ask(total, handle, CORRECTED, AGGREGATE),
         "aggregate_uncorrected": nvml.ask(total, handle, UNCORRECTED, AGGREGATE),
+        "dram_volatile_uncorrected": nvml.ask(counter, handle, UNCORRECTED, VOLATILE, DRAM),
         "sram_volatile_uncorrected": nvml.ask(counter, handle, UNCORRECTED, VOLATILE, SRAM),
         "sram_aggregate_corrected": nvml.ask(counter, handle, CORRECTED, AGGREGATE, SRAM),
         "sram_aggregate_uncorrected": nvml.ask(counter, handle, UNCORRECTED, AGGREGATE, SRAM),
