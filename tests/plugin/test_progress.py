@@ -1,6 +1,11 @@
 """How far a run is: a live line on a terminal only, one line a minute in the log."""
 
 import io
+import os
+import pty
+import subprocess
+
+from fleetrun import clean_environment, command
 
 from fleetcheck.progress import Progress
 
@@ -45,3 +50,20 @@ def test_no_live_line_goes_into_a_file(site):
     done = site.replay()
     assert "nodes done" not in done.output and "\x1b" not in done.output
     assert "3/3 nodes done" in (done.run / "progress.log").read_text()
+
+
+def test_a_run_on_a_terminal_shows_the_line_and_leaves_the_summary(site):
+    ours, theirs = pty.openpty()
+    argv = command("checks", "--inventory", "x.yaml", "--replay", "recorded", "-p", "no:cacheprovider")
+    with subprocess.Popen(argv, cwd=site.folder, env=clean_environment(TERM="xterm"), stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                said += chunk
+        except OSError:  # the other end is closed
+            pass
+        assert process.wait() == 1
+    os.close(ours)
+    assert b"\r\x1b[K0/3 nodes done, 0 with findings" in said
+    assert b"COMPLETE: 3 nodes" in said and said.rindex(b"nodes done") < said.index(b"COMPLETE: 3 nodes")
