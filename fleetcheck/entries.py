@@ -9,14 +9,17 @@ import shlex
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from fleetcheck.bound import Date
 from fleetcheck.policy import SitePolicy
+from fleetcheck.yamlfile import values
 
 STATES = ("in-service", "spare", "maintenance", "rma", "decommissioned")
 PLACES = ("rack", "slot", "leaf", "rail", "nvlink_domain", "power_feed")
 State = Literal["in-service", "spare", "maintenance", "rma", "decommissioned"]
+Claim = Literal["none", "slurm-job", "slurm-reservation"]
+LoadName = Literal["gemm", "hbm", "memtest", "hostlink", "peerlink", "sdc", "overlap", "cpu", "dram", "disk", "dcgm"]
 TransportName = Literal["auto", "ssh", "openssh", "local"]
 _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,251}[A-Za-z0-9_.])?\Z")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+\\-]{0,127}\Z")
@@ -165,6 +168,49 @@ class BmcEntry(Entry):
     password_file: RemotePath | None = None
 
 
+def _words(value: object) -> object:
+    return shlex.split(value) if isinstance(value, str) else value
+
+
+def _typed(value: object) -> object:
+    """A setting of a load as a number or a truth value, where it is written as one."""
+    return values(value, True) if isinstance(value, str) else value
+
+
+class LoadEntry(Entry):
+    """How a node is loaded. devices: how many accelerators, with cpu how many are simulated; loads: no others than these;
+    prefix: words of a container's command before torch_python; settings: of single loads, as they are.
+    """
+
+    device: Literal["auto", "cuda", "cpu"] | None = None
+    devices: Annotated[int, Field(ge=1, le=64)] | None = None
+    loads: tuple[LoadName, ...] | None = None
+    prefix: Annotated[tuple[Annotated[str, AfterValidator(_argument)], ...], BeforeValidator(_words)] | None = None
+    settings: dict[LoadName, dict[Word, Annotated[Any, BeforeValidator(_typed)]]] | None = None
+
+
+class RackPower(Entry):
+    """What the nodes of a rack that are loaded at one time may draw together."""
+
+    watts: Annotated[float, Field(gt=0, le=1e7)]
+
+
+class PowerEntry(Entry):
+    """Power for loads: gpu_watts of one accelerator (left out: the profile's limit), node_watts of all else in a node; racks:
+    their budgets.
+    """
+
+    gpu_watts: Annotated[float, Field(gt=0, le=1e5)] | None = None
+    node_watts: Annotated[float, Field(ge=0, le=1e6)] | None = None
+    racks: dict[Word, RackPower] = {}
+
+    @model_validator(mode="after")
+    def _whole(self) -> PowerEntry:
+        if self.racks and self.node_watts is None:
+            raise ValueError("budgets need node_watts: what a node draws beside its accelerators, such as node_watts: 2500")
+        return self
+
+
 class NodeEntry(Entry):
     """What is said about a node, a range of nodes, a group, or all of them."""
 
@@ -187,6 +233,8 @@ class NodeEntry(Entry):
     scratch: RemotePath | None = None
     serials: dict[Word, Word] = {}
     bmc: BmcEntry | None = None
+    claim: Claim | None = None
+    load: LoadEntry | None = None
 
 
 class GroupEntry(NodeEntry):
@@ -215,6 +263,7 @@ class InventoryFile(Entry):
     nodes: dict[str, Annotated[NodeEntry, BeforeValidator(_given)]]
     groups: Annotated[dict[str, Annotated[GroupEntry, BeforeValidator(_group)]], BeforeValidator(_given)] = {}
     policy: Annotated[dict[str, Annotated[SitePolicy, BeforeValidator(_given)]], BeforeValidator(_given)] = {}
+    power: Annotated[PowerEntry, BeforeValidator(_given)] = PowerEntry()
     sandbox: dict[str, Any] | None = None
     notes: Any = None
 

@@ -14,10 +14,13 @@ from fleetcheck import __version__, exitcode, plan, run, sources, verdict
 from fleetcheck import inventory as inventories
 from fleetcheck.absent import NotMeasured
 from fleetcheck.at_hand import FactsAtHand, Source
+from fleetcheck.burnin import begin, clock
+from fleetcheck.burnin.terms import Asked, Terms, settle
 from fleetcheck.facts.registry import Fact
 from fleetcheck.gather import silent
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.journal import Journal
+from fleetcheck.lock import FleetLock
 from fleetcheck.progress import Progress
 from fleetcheck.records import Planned, Result
 from fleetcheck.report import junit, terminal
@@ -46,6 +49,8 @@ class Fleet:
     progress: Progress | None = None
     verdicts: dict[str, Any] | None = None
     started: str = ""
+    until: datetime.datetime | None = None
+    lock: FleetLock | None = None
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -60,13 +65,18 @@ class Fleet:
     def place(self) -> str:
         """Make the run's directory, or take the resumed one; its id. Raises RunError."""
         self.started = _now()
+        if not self.settings.replay:
+            self.lock = FleetLock(self.settings.reports, self.inventory.fleet)
         resumed = self.earlier if self.settings.resume else None
         self.run = resumed or run.create(self.settings.reports)
+        if self.lock:
+            self.lock.name(self.run.id)
         return self.run.id
 
     def begin(self, planned: Sequence[Planned], collectors: Collectors, narrowed: str, screen: TextIO | None) -> None:
         """Write the plan, then start gathering. Raises RunError, InventoryError or SandboxError."""
         assert self.run is not None
+        terms = self._terms(collectors)
         self.narrowed = narrowed
         self.planned = {each.nodeid: each for each in planned}
         with run.disk(self.run.path):
@@ -76,7 +86,7 @@ class Fleet:
             self._write_plan()
             self.journal = Journal(self.run.results)
         self.progress = Progress(Counter(each.node for each in planned), self.run.path / "progress.log", screen)
-        self.source = self._evidence_source(collectors)
+        self.source = self._evidence_source(collectors, terms)
         self.hand = FactsAtHand(self.source, self.inventory.profiles)
 
     def _about(self) -> dict[str, Any]:
@@ -86,7 +96,9 @@ class Fleet:
             "inventory_path": str(self.origin.resolve()), "nodes": self.settings.nodes,
             "group": self.settings.group, "narrowed": self.narrowed,
             "replay_of": self.earlier.id if self.earlier and self.settings.replay else "",
-            "connections": self.settings.connections, "expired_waivers": self.inventory.expired(),
+            "connections": self.settings.connections, "duration": self.settings.duration,
+            "until": self.until.isoformat() if self.until else "", "max_loaded": self.settings.max_loaded,
+            "expired_waivers": self.inventory.expired(),
         }
 
     def _write_plan(self) -> None:
@@ -96,12 +108,25 @@ class Fleet:
             journal.append(each)
         journal.close()
 
-    def _evidence_source(self, collectors: Collectors) -> Source:
+    def _terms(self, collectors: Collectors) -> Terms | None:
+        """What the loads are settled to, if some check asks for one. Raises LoadRefused or InventoryError."""
+        wanted = begin.wanted(collectors)
+        if self.settings.replay or not wanted:
+            return None
+        now = datetime.datetime.now()
+        self.until = clock.until(self.settings.until, now) if self.settings.until else None
+        asked = Asked(self.settings.tier, self.settings.duration, self.until, self.settings.max_loaded)
+        return settle(asked, self.inventory, wanted, now.astimezone(), resumed=bool(self.settings.resume))
+
+    def _evidence_source(self, collectors: Collectors, terms: Terms | None) -> Source:
         assert self.run is not None and self.progress is not None
         if self.settings.replay and self.earlier:
             return sources.replayed(self.run, self.earlier)
-        requests = partial(plan.requests, self.run.id, needed=collectors)
-        return sources.live(self.run, self.inventory, requests, self.settings.connections, self.progress.tick)
+        requests = partial(plan.requests, self.run.id, needed=begin.with_preflight(collectors))
+        source = sources.live(self.run, self.inventory, requests, self.settings.connections, self.progress.tick, terms)
+        if source.loads:
+            self.progress.loads = source.loads.line
+        return source
 
     def fact(self, node: Node, fact: Fact) -> Any:
         """The view a check asks for. Raises NotMeasured saying why there is none."""
@@ -177,7 +202,9 @@ class Fleet:
         self.stop_gathering()
         if self.journal is not None:
             self.journal.close()
-        self.source = self.journal = None
+        if self.lock is not None:
+            self.lock.release()
+        self.source = self.journal = self.lock = None
 
 
 def open_fleet(settings: Settings) -> Fleet:

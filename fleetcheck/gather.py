@@ -80,7 +80,7 @@ class Gathering:
         self.exchange = exchange
         self.journal = journal
         self.tick = tick
-        self._pool = ThreadPoolExecutor(max_workers=max(1, connections), thread_name_prefix="gather")
+        self.pool = ThreadPoolExecutor(max_workers=max(1, connections), thread_name_prefix="gather")
         self._asked: dict[Key, Future[int]] = {}
         self._answered: SimpleQueue[str] = SimpleQueue()
         self.kept = kept or {}
@@ -88,9 +88,16 @@ class Gathering:
     def start(self, wanted: Sequence[tuple[Node, Request]]) -> None:
         """Queue every (node, request); answers are awaited in whatever order the checks run."""
         for node, request in wanted:
-            asked = self._pool.submit(self._ask, node, request)
-            self._asked[node.name, request.probe] = asked
-            asked.add_done_callback(partial(self._tell, node.name))
+            self.adopt((node.name, request.probe), self.pool.submit(self._ask, node, request))
+
+    def adopt(self, key: Key, asked: Future[int]) -> None:
+        """Await this for a (node, probe): the place its evidence will have in the journal."""
+        self._asked[key] = asked
+        asked.add_done_callback(partial(self._tell, key[0]))
+
+    def asked_of(self, node: str) -> dict[Key, Future[int]]:
+        """What a node was asked in this session."""
+        return {key: asked for key, asked in self._asked.items() if key[0] == node}
 
     def _tell(self, node: str, _: Future[int]) -> None:
         self._answered.put(node)
@@ -133,9 +140,9 @@ class Gathering:
 
     def close(self) -> None:
         """Drop what was not begun, end what was, and wait for the threads: their last words are evidence too."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.pool.shutdown(wait=False, cancel_futures=True)
         self.exchange.close()
-        self._pool.shutdown(wait=True)
+        self.pool.shutdown(wait=True)
 
 
 def index(path: Path) -> dict[Key, int]:

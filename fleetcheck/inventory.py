@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from fleetcheck import ansible, nodeset, profiles, yamlfile
 from fleetcheck.complaints import complaint
-from fleetcheck.entries import InventoryFile
+from fleetcheck.entries import InventoryFile, PowerEntry
 from fleetcheck.nodes import Node, SshSettings
 from fleetcheck.nodeset import fold
 from fleetcheck.policy import Policy, expired, placed
@@ -46,6 +46,7 @@ class Inventory:
     profile_texts: Mapping[str, str]
     sandbox: Mapping[str, Any] | None = None
     policy: Policy = field(default_factory=dict)
+    power: PowerEntry = field(default_factory=PowerEntry)
     today: datetime.date = field(default_factory=datetime.date.today)
     document: Document | None = field(default=None, repr=False, compare=False)
 
@@ -72,9 +73,18 @@ def load(path: Path, today: datetime.date | None = None, base: Path | None = Non
     day = today or datetime.date.today()
     nodes, groups = resolved(file, document, base or path.parent, day)
     policy = placed(file.policy, document, [node.name for node in nodes], groups)
+    _known_racks(file.power, document, {node.labels.get("rack", "") for node in nodes})
     found = profiles.for_nodes(nodes, document)
     return Inventory(file.fleet, path, document.text, nodes, groups, MappingProxyType(found.profiles),
-                     MappingProxyType(found.texts), _sandbox(file), policy, day, document)
+                     MappingProxyType(found.texts), _sandbox(file), policy, file.power, day, document)
+
+
+def _known_racks(power: PowerEntry, document: Document, racks: set[str]) -> None:
+    """A budget that no node falls under protects nothing."""
+    for rack in power.racks:
+        if rack not in racks:
+            known = ", ".join(sorted(filter(None, racks))) or "none: give nodes a rack: first"
+            raise document.error(("power", "racks", rack), f"no node stands in rack {rack!r:.60}; expected one of: {known}")
 
 
 def _sandbox(file: InventoryFile) -> Mapping[str, Any] | None:

@@ -43,6 +43,8 @@ class Node:
     scratch: str | None = None
     serials: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     bmc: Mapping[str, Any] | None = None
+    claim: str | None = None
+    load: Mapping[str, Any] | None = None
     groups: tuple[str, ...] = ()
 
     @property

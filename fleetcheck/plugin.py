@@ -5,16 +5,18 @@ Without --inventory, --replay or --resume this plugin does nothing to a pytest s
 
 from __future__ import annotations
 
+import argparse
 import gc
 import sys
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
 
 from fleetcheck import item_course, plan, selection, turns
+from fleetcheck.burnin import clock
 from fleetcheck.exitcode import INTERNAL, INTERRUPTED, USAGE
 from fleetcheck.facts.registry import FACTS
 from fleetcheck.fixtures import fixtures
@@ -47,7 +49,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ("--reports", "DIR", "reports", "where runs are kept (default: ./reports)"),
     ):
         group.addoption(name, metavar=metavar, default=default, help=words)
+    group.addoption("--duration", metavar="TIME", type=_option(clock.duration), default=None,
+                    help="how long each node is loaded: 4h, 90min")
+    group.addoption("--until", metavar="HH:MM", type=_option(clock.checked_until), default=None,
+                    help="all loads have ended by then, in local time")
+    group.addoption("--max-loaded", metavar="N", type=_option(clock.count), default=None,
+                    help="nodes under load at once (default 32, or what rack power budgets allow)")
     group.addoption("--tier", choices=plan.TIERS, default="", help="which checks are required for certification (default: quick)")
+
+
+def _option(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A reader of an option's value whose complaint argparse shows as it is."""
+    def value(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError as mistake:
+            raise argparse.ArgumentTypeError(str(mistake)) from None
+    return value
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -81,7 +99,7 @@ def _settings(config: pytest.Config) -> Settings:
         raise pytest.UsageError("give either --replay or --resume, not both")
     return Settings(
         inventory=option.inventory, nodes=option.nodes, group=option.group, tier=option.tier, replay=option.replay,
-        resume=option.resume, reports=Path(option.reports),
+        resume=option.resume, reports=Path(option.reports), duration=option.duration, until=option.until or "", max_loaded=option.max_loaded,
         connections=connections if isinstance(connections, int) and connections > 0 else DEFAULT_CONNECTIONS,
     )
 

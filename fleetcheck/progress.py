@@ -24,6 +24,7 @@ class Progress:
         self.log = log
         self.screen = screen
         self.drawn = 0.0
+        self.loads: Callable[[], str] = lambda: ""
 
     def item(self, node: str, outcome: str) -> None:
         """One item of a node ended."""
@@ -37,7 +38,10 @@ class Progress:
         self.tick()
 
     def line(self) -> str:
-        """Such as ``12/64 nodes done, 3 with findings, about 00:40 to go``."""
+        """Such as ``12/64 nodes done, 3 with findings, about 00:40 to go``; while nodes are loaded, how far those are."""
+        loads = self.loads()
+        if loads:
+            return f"{self.total - len(self.left)}/{self.total} nodes done, {len(self.failing)} with findings; {loads}"
         spent = self.clock() - self.began
         rest = spent / self.finished * (self.items - self.finished) if self.finished else 0.0
         minutes, seconds = divmod(int(rest), 60)

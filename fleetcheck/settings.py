@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import Any
 
 TIER = "quick"
+CLOCKED_TIER = "burnin"
+"""What a duration or an end asks for, where no tier is named."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a run. An empty nodes, group or tier means what the earlier run had, else all nodes and quick."""
+    """The options of a run. An empty nodes, group or tier means what the earlier run had, else all nodes and quick.
+
+    duration: seconds of each node's load; until: when all loads have ended; max_loaded: nodes under load at once.
+    """
 
     inventory: str = ""
     nodes: str = ""
@@ -22,6 +27,9 @@ class Settings:
     resume: str = ""
     reports: Path = Path("reports")
     connections: int = 32
+    duration: float | None = None
+    until: str = ""
+    max_loaded: int | None = None
 
     @property
     def fleet(self) -> bool:
@@ -37,4 +45,7 @@ class Settings:
         """These settings, completed by those of an earlier run (its run.json; empty: there is none)."""
         chosen = self if self.nodes or self.group else replace(
             self, nodes=str(earlier.get("nodes", "")), group=str(earlier.get("group", "")))
-        return replace(chosen, tier=self.tier or str(earlier.get("tier") or TIER))
+        if not (self.duration or self.until):
+            chosen = replace(chosen, duration=earlier.get("duration"), until=str(earlier.get("until") or ""))
+        usual = CLOCKED_TIER if chosen.duration or chosen.until else TIER
+        return replace(chosen, tier=self.tier or str(earlier.get("tier") or usual), max_loaded=self.max_loaded or earlier.get("max_loaded"))

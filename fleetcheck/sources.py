@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fleetcheck import run
 from fleetcheck.at_hand import Source
+from fleetcheck.burnin import begin as burnin
 from fleetcheck.exchange import Exchange, Request
 from fleetcheck.gather import Gathering, Recorded, missing, usable
 from fleetcheck.inventory import Inventory, Node
@@ -15,6 +16,8 @@ from fleetcheck.journal import Journal
 from fleetcheck.records import Evidence
 
 if TYPE_CHECKING:
+    from fleetcheck.burnin.controller import Loads
+    from fleetcheck.burnin.terms import Terms
     from fleetcheck.sandbox.fleet import Sandbox
 
 Asked = Sequence[tuple[Node, Request]]
@@ -26,6 +29,7 @@ class Live:
 
     gathering: Gathering
     sandbox: Sandbox | None = None
+    loads: Loads | None = None
 
     def evidence(self, node: str, probe: str) -> Evidence:
         """One probe's evidence, waiting for it."""
@@ -36,8 +40,10 @@ class Live:
         return self.gathering.turns(nodes)
 
     def close(self) -> None:
-        """End every connection, then the rack."""
+        """End every load and connection, then the rack."""
         try:
+            if self.loads is not None:
+                self.loads.close()
             self.gathering.close()
         finally:
             if self.sandbox is not None:
@@ -51,20 +57,32 @@ def replayed(this: run.Run, earlier: run.Run) -> Source:
 
 
 def live(this: run.Run, inventory: Inventory, requests: Callable[[Inventory], Asked], connections: int,
-         tick: Callable[[], None]) -> Live:
-    """Start asking. What this run already knows is not asked again; a failure is. Raises RunError or SandboxError."""
+         tick: Callable[[], None], terms: Terms | None = None) -> Live:
+    """Start asking. What this run already knows is not asked again; a failure is. terms: of its loads.
+
+    Raises RunError or SandboxError.
+    """
     run.own_evidence(this)
     rack = _rack(inventory)
     try:
-        wanted = requests(rack.inventory if rack else inventory)
-        kept = usable(this.evidence, wanted) if this.evidence.exists() else {}
+        reachable = rack.inventory if rack else inventory
+        wanted = requests(reachable)
+        loads = burnin.requests(this.id, reachable, terms) if terms else []
+        kept = usable(this.evidence, [*wanted, *loads]) if this.evidence.exists() else {}
         gathering = Gathering(Exchange(log=this.path / "gather.log"), Journal(this.evidence), connections, tick, kept)
     except BaseException:
         if rack:
             rack.stop()
         raise
     gathering.start(missing(wanted, kept))
-    return Live(gathering, rack)
+    source = Live(gathering, rack)
+    try:
+        if terms and loads:
+            source.loads = burnin.begin(this, reachable, terms, gathering, loads, kept, connections)
+    except BaseException:
+        source.close()
+        raise
+    return source
 
 
 def _rack(inventory: Inventory) -> Sandbox | None:

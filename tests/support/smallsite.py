@@ -65,4 +65,4 @@ class Site:
 
     def runs(self):
         reports = self.folder / "reports"
-        return sorted(path for path in reports.iterdir() if not path.is_symlink()) if reports.exists() else []
+        return sorted(path for path in reports.iterdir() if path.is_dir() and not path.is_symlink()) if reports.exists() else []
