@@ -47,6 +47,11 @@ class Life(Section):
         return Concern(f"the loads are {state or 'in no state'!s:.60}: {why or 'no reason was told'!s:.200}")
 
     @property
+    def loads(self) -> Parts[Result]:
+        """Every load that was asked for."""
+        return Parts(list(self.results.values()), "loads", unreadable=[] if self.results else ["no load left a result"])
+
+    @property
     def failures(self) -> Parts[Break]:
         """Every device whose load broke off, and every load that broke off as a whole."""
         found = list(self._breaks())
@@ -78,12 +83,12 @@ def _text(view: Section, key: str) -> str:
     return str(value)
 
 
-def covered(result: Result) -> bool:
-    """Whether a load covered every device; raises NotMeasured saying what is missing."""
-    gaps = result.devices.gaps()
-    if gaps:
-        raise NotMeasured("; ".join(gaps))
-    return bool(result.devices)
+def uncovered(result: Result) -> Concern | bool:
+    """What a load left out; raises NotMeasured where it left nothing at all."""
+    if isinstance(result.raw, Absent):
+        raise NotMeasured(result.raw.reason)
+    gaps = result.uncovered()
+    return bool(gaps) and Concern("; ".join(gaps))
 
 
 def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Life:
@@ -95,4 +100,4 @@ def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Life:
     return Life(raw_of(answers, "load", node), results)
 
 
-__all__ = ["Break", "Events", "Life", "build", "covered"]
+__all__ = ["Break", "Events", "Life", "build", "uncovered"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from statistics import median
 
 from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.bound import Bound
@@ -92,7 +92,15 @@ def slow_ends(links: Parts[Link], devices: Parts[Device], bound: Bound) -> Parts
     worst = {index: [link for link in slow if index in link.ends] for index in blamed}
     by_index = {view.label: view.part for view in devices.present}
     found = [Suspect(links_of, by_index.get(f"GPU {index}") or Part("gpu", f"GPU {index}"), bound) for index, links_of in worst.items()]
-    return Parts(found, links.what, unreadable=[*links.gaps(), *_unread(links)])
+    return Parts(found, links.what, unreadable=[*links.gaps(), *_unread(links.present)])
+
+
+def relative_bound(links: Parts[Link], fraction: Bound) -> Bound:
+    """A fraction of the median rate of these links, as a limit in GB/s; raises NotMeasured where no link told a rate."""
+    rates = [link.rate for link in links.present if not _unread([link])]
+    if not rates or fraction.low is None:
+        raise NotMeasured("; ".join(links.gaps()) or "no link told its rate")
+    return Bound(low=round(fraction.low * median(rates), 2), unit="GB/s", source=fraction.source, date=fraction.date)
 
 
 def _slow(link: Link, bound: Bound) -> bool:
@@ -102,9 +110,9 @@ def _slow(link: Link, bound: Bound) -> bool:
         return False
 
 
-def _unread(links: Parts[Link]) -> list[str]:
+def _unread(links: Iterable[Link]) -> list[str]:
     reasons = []
-    for link in links.present:
+    for link in links:
         try:
             _ = link.rate
         except NotMeasured as gap:
@@ -145,9 +153,3 @@ def culprits(ends: Sequence[tuple[int, ...]]) -> list[int]:
         found += guilty if most == 1 else guilty[:1]
         left = [pair for pair in left if not set(pair) & set(found)]
     return found
-
-
-def worst(links: Any) -> str:
-    """The slowest of some links in words: ``GPU 3 → GPU 5 118 GB/s``."""
-    slowest = min(links, key=lambda link: link.rate)
-    return f"{slowest.label} {slowest.rate:.4g} GB/s"

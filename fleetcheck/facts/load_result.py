@@ -27,13 +27,14 @@ _COVERAGE = re.compile(r"(\d{1,6}) of (\d{1,6})\b")
 class Result(Section):
     """One load on one node. devices: those that told something; a load that broke off leaves gaps, its faults still count."""
 
-    __slots__ = ("before", "devices", "links")
+    __slots__ = ("before", "devices", "links", "promised")
     seconds = Reading(float)
 
     def __init__(self, raw: object, load: str, expected: int | None, before: Mapping[str, Any]) -> None:
         """``expected``: how many devices there must be; None: at least one. before: the node's snapshots before all loads."""
         super().__init__(raw, load)
         self.before = before
+        self.promised = expected
         self.devices = self._devices(expected)
         self.links = [link_of(each, load, self.devices) for each in self._listed("links")]
 
@@ -63,18 +64,30 @@ class Result(Section):
         labels = [view.label for view in views]
         twice = [f"{label} is told twice" for label in dict.fromkeys(labels) if labels.count(label) > 1]
         promised = expected if expected is not None else max(1, len(views))
-        return Parts(views, "accelerators" if expected is not None else "devices", promised, [*twice, *self._gaps(promised)])
+        gaps = [*twice, *self._broken(), *self._left_out(promised)]
+        counted = None if gaps and len(views) == promised else promised
+        return Parts(views, "accelerators" if expected is not None else "devices", counted, gaps)
 
-    def _gaps(self, promised: int) -> list[str]:
-        """Why the load is not the whole one."""
+    def uncovered(self) -> list[str]:
+        """Devices that a load left out, in words."""
+        promised = self.promised or max(1, len(self.devices.present))
+        count = len(self.devices.present)
+        missing = [] if count == promised else [f"{self.where} told of {count} of {promised} {self.devices.what}"]
+        return [*missing, *self._left_out(promised)]
+
+    def _broken(self) -> list[str]:
+        """Why the load as a whole tells less than it should."""
         if isinstance(self.raw, Absent):
             return [self.raw.reason]
-        ok, error, coverage = (self.raw.get(key) for key in ("ok", "error", "coverage"))
-        gaps = [] if ok is True and error == "" else [f"{self.where} did not end well: {error or ok!r:.200}"]
+        ok, error = self.raw.get("ok"), self.raw.get("error")
+        return [] if ok is True and error == "" else [f"{self.where} did not end well: {error or ok!s:.200}"]
+
+    def _left_out(self, promised: int) -> list[str]:
+        coverage = self.raw.get("coverage") if isinstance(self.raw, Mapping) else ""
         covered = _COVERAGE.match(coverage) if isinstance(coverage, str) else None
         if covered is None:
-            return [*gaps, f"{self.where}: coverage is {coverage!r:.40}"]
-        return gaps if int(covered[1]) >= promised else [*gaps, f"{self.where} covered {coverage:.40}, not {promised}"]
+            return [f"{self.where}: coverage is {coverage!r:.40}"] if isinstance(self.raw, Mapping) else []
+        return [] if int(covered[1]) >= promised else [f"{self.where} covered {coverage:.40}, not {promised}"]
 
 
 def part_of(raw: object, load: str, before: Mapping[str, Any]) -> Part:

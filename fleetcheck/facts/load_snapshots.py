@@ -20,6 +20,8 @@ MEMORY = {
     "remap.pending": "row remap pending", "remap.failure": "row remap failed",
 }
 """Counters of a GPU that must not grow under load, in words."""
+AER = {"aer.nonfatal": "uncorrectable PCIe errors", "aer.fatal": "fatal PCIe errors"}
+"""The same of a PCI function."""
 SERIOUS = ("degraded", "fatal")
 BY_EVENTS = ("xid-", "sxid-")
 """Codes of kernel lines that come as events of the loads, with GPU and minute: they are judged there."""

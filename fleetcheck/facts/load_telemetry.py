@@ -13,8 +13,8 @@ from fleetcheck.facts.load_result import GPU_LOADS, HOST_LOADS, board_of, raw_of
 from fleetcheck.facts.load_window import LoadedGpu, windows_of
 from fleetcheck.facts.section import Section
 from fleetcheck.inventory import Node
-from fleetcheck.profile import Profile
-from fleetcheck.recording import Part
+from fleetcheck.profile import GpuProfile, Profile
+from fleetcheck.recording import Concern, Part
 from fleetcheck.view import Parts
 
 COVERED = 0.8
@@ -36,6 +36,12 @@ class Telemetry(Section):
         self.gpus = self._gpus(told if isinstance(told, list) else [], before, expected)
         parts = [view.part for view in self.gpus.present if view.part]
         self.events = Events(self._listed("events"), parts, [*self.gaps, *unreadable_log(answers)])
+
+    def unwatched(self) -> Concern | bool:
+        """Which loads were not sampled all the time; raises NotMeasured where there is no telemetry at all."""
+        if isinstance(self._listed("windows"), Absent):
+            raise NotMeasured("; ".join(self.gaps))
+        return bool(self.gaps) and Concern("; ".join(self.gaps))
 
     def _listed(self, key: str) -> Any:
         if isinstance(self.raw, Absent):
@@ -87,13 +93,20 @@ def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Telemetry
     return Telemetry(raw_of(answers, "telemetry", node), answers, expected)
 
 
-def sampled(telemetry: Telemetry, key: str, node: Node) -> Parts[LoadedGpu]:
-    """The GPUs under load; skips the check where no GPU tells a value, since its hardware has none, or stand-ins were loaded."""
+def sampled(telemetry: Telemetry, key: str) -> Parts[LoadedGpu]:
+    """The GPUs under load; skips the check where no GPU tells a value at any time, since its hardware has none."""
     gpus = telemetry.gpus
     codes = {_code(gpu, key) for gpu in gpus.present}
     if codes and codes <= {"NOT_SUPPORTED", "FUNCTION_NOT_FOUND"}:
         pytest.skip(f"no GPU reports its {key}: {', '.join(sorted(codes))}")
     return gpus
+
+
+def linked(telemetry: Telemetry, gpu: GpuProfile) -> Parts[LoadedGpu]:
+    """The GPUs under load; skips the check where they have no NVLinks."""
+    if gpu.nvlinks is None:
+        pytest.skip("the profile promises no NVLinks")
+    return sampled(telemetry, "nvlink_errors")
 
 
 def busy(telemetry: Telemetry, node: Node) -> Parts[LoadedGpu]:

@@ -7,12 +7,13 @@ no number, is not measured at once: a node never leaves a value out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from fleetcheck.absent import NotMeasured
+from fleetcheck.bound import Bound
 from fleetcheck.facts.load_device import numbers
 from fleetcheck.facts.section import Section
 from fleetcheck.recording import Concern, Part
@@ -58,20 +59,19 @@ class LoadedGpu(Section):
         self.windows = windows
         self.gaps = gaps
 
-    def throttled(self, *reasons: str, without: Sequence[str] = ()) -> float:
-        """Per cent of the loaded time in which one of these reasons held the clocks down. without: reasons that explain it."""
-        held = told = 0.0
-        worst = Window(0, 0, "", {})
-        most = 0.0
-        for window, value in self._told("throttled_seconds"):
-            seconds = max(self._held(value, name) for name in reasons) - sum(self._held(value, name) for name in without)
-            seconds = min(max(0.0, seconds), window.seconds)
-            held, told = held + seconds, told + window.seconds
-            most, worst = max((most, worst), (seconds, window), key=lambda each: each[0])
-        if held <= CLOCK_CHANGE_SECONDS:
-            held = 0.0
-        self.derived("throttled_from", f"{minute(worst.at)} of {worst.load or 'no load'}")
-        return self.derived(f"{reasons[0]}_percent", round(100 * held / told, 2))
+    def held_back(self, share: Bound, reason: str, explained: Sequence[str] = ()) -> Concern | bool:
+        """Whether a reason held the clocks down for more of the loaded time than a bound in per cent allows. explained: reasons
+        whose time does not count."""
+        told = [(window, self._held(value, reason) - sum(self._held(value, other) for other in explained))
+                for window, value in self._told("throttled_seconds")]
+        held = [(window, min(max(0.0, seconds), window.seconds)) for window, seconds in told]
+        total, loaded = sum(seconds for _, seconds in held), sum(window.seconds for window, _ in held)
+        percent = self.derived(f"{reason}_percent", round(100 * total / loaded, 2) if total > CLOCK_CHANGE_SECONDS else 0.0)
+        if percent in share:
+            return False
+        window, _ = max(held, key=lambda each: each[1])
+        return Concern(f"{reason.replace('_', ' ')} for {total:.0f} of {loaded:.0f} s under load ({percent:g} %, limit {share}), "
+                       f"most in {minute(window.at)} ({window.load})")
 
     def _held(self, reasons: Any, name: str) -> float:
         if not isinstance(reasons, Mapping):
@@ -81,18 +81,13 @@ class LoadedGpu(Section):
             raise NotMeasured(f"{self.label}: throttled_seconds.{name} is {seconds:g}")
         return seconds
 
-    def lowest_sample(self, key: str) -> float:
-        """The lowest sample of a value in any window, and when it came."""
-        return self._extreme(key, MINIMUM, min)
-
-    def highest_sample(self, key: str) -> float:
-        """The highest sample of a value in any window."""
-        return self._extreme(key, MAXIMUM, max)
-
-    def _extreme(self, key: str, which: int, choose: Callable[..., Any]) -> float:
-        at, value = choose(((window, self._triple(key, value)[which]) for window, value in self._told(key)), key=lambda each: each[1])
-        self.derived(f"{key}_at", f"{minute(at.at)} of {at.load}")
-        return float(self.derived(key, value))
+    def out_of(self, key: str, bound: Bound, unit: str) -> Concern | bool:
+        """Whether any sample of a value was outside a bound: its lowest where the bound is a floor, else its highest."""
+        which, choose = (MINIMUM, min) if bound.high is None else (MAXIMUM, max)
+        samples = [(self._triple(key, value)[which], window) for window, value in self._told(key)]
+        value, window = choose(samples, key=lambda each: each[0])
+        value = self.derived(key, value)
+        return value not in bound and Concern(f"{key} {value:g} {unit} in {minute(window.at)} ({window.load}; limit {bound})")
 
     def _triple(self, key: str, value: Any) -> list[float]:
         """Lowest, mean and highest of a window; raises NotMeasured when they are no such three."""
@@ -144,18 +139,13 @@ class LoadedGpu(Section):
         return Concern(f"PCIe generation {pair[0]:g}, {pair[1]:g} lanes while busy (limit {generation}, {width}) in {len(low)} of "
                        f"{len(pairs)} windows since {minute(window.at)} of {window.load}")
 
-    def grown(self, key: str, name: str = "") -> tuple[float, Window]:
-        """How much a counter grew over all windows, and the window in which it grew most."""
-        grown = [(self._count(key, name, value), window) for window, value in self._told(key)]
-        total = sum(count for count, _ in grown)
-        self.derived(f"{key}_{name}".rstrip("_"), total)
-        return total, max(grown, key=lambda each: each[0])[1]
-
-    def fastest(self, key: str, name: str = "") -> tuple[float, Window]:
-        """The fastest growth of a counter in any window, in counts a second, and that window."""
+    def storm(self, key: str, bound: Bound, name: str = "") -> Concern | bool:
+        """Whether a counter grew faster in any window than a bound in counts a second allows."""
         rates = [(self._count(key, name, value) / window.seconds, window) for window, value in self._told(key)]
         rate, window = max(rates, key=lambda each: each[0])
-        return self.derived(f"{key}_{name}_per_second".replace("__", "_"), round(rate, 2)), window
+        what = " ".join(filter(None, (name.replace("_", " "), key.replace("_", " "))))
+        rate = self.derived(f"{what.replace(' ', '_')}_per_second", round(rate, 2))
+        return rate not in bound and Concern(f"{rate:g} {what} a second in {minute(window.at)} ({window.load}; limit {bound})")
 
     def _count(self, key: str, name: str, value: Any) -> float:
         if name:

@@ -91,7 +91,8 @@ class Bench:
 
     def _make(self, name: str, owner: ModuleType, answers: dict[str, Any], made: dict[str, Any]) -> Any:
         if name not in made and name in FACT:
-            made[name] = FACT[name].build(answers[FACT[name].collector], self.profile, self.node)
+            told = answers if FACT[name].whole else answers[FACT[name].collector]
+            made[name] = FACT[name].build(told, self.profile, self.node)
         elif name not in made:
             definition = getattr(owner, name, None) or getattr(self.shared, name)
             function = definition._get_wrapped_function()

@@ -1,0 +1,1 @@
+"""What one node does under load."""

@@ -1,0 +1,38 @@
+"""All processors at once, with results that are known."""
+
+import pytest
+
+from fleetcheck.facts.load_device import drifting
+from fleetcheck.facts.load_limits import known, limit
+
+RATES = ("gflops",)
+
+
+@pytest.fixture
+def floor(profile):
+    """GFLOP/s of all processors together."""
+    return known(profile, "cpu_gflops")
+
+
+@pytest.fixture
+def drift_fraction(profile):
+    """How much of its first tenth the load must reach in its last."""
+    return limit(profile, "load_drift_fraction")
+
+
+@pytest.mark.check(component="cpu", severity="fatal", action="replace", tiers=("full", "burnin", "acceptance"), needs="idle")
+def test_processors_compute_rightly(cpu_load):
+    """Every core computes what it should. One that does not spoils data unnoticed: replace the processor named."""
+    assert not cpu_load.devices.offending(lambda cpu: cpu.wrong())
+
+
+@pytest.mark.check(component="cpu", severity="degraded", action="isolate", tiers=("full", "burnin", "acceptance"), needs="idle")
+def test_processors_are_fast_enough(cpu_load, floor):
+    """The processors together compute as fast as their model does. Look at governor, power profile and cooling."""
+    assert not cpu_load.devices.offending(lambda cpu: cpu.rate("gflops") not in floor)
+
+
+@pytest.mark.check(component="cpu", severity="degraded", action="isolate", tiers=("burnin", "acceptance"), needs="idle")
+def test_processors_do_not_slow_down(cpu_load, drift_fraction):
+    """The processors are as fast in the last tenth of the load as in the first. If they sink, look at their cooling."""
+    assert not cpu_load.devices.offending(lambda cpu: drifting(cpu, RATES, drift_fraction))

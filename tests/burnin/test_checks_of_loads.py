@@ -1,0 +1,380 @@
+"""Every check of a load, by the real plugin on recorded evidence: each fault fails exactly its checks in the right words, what only looks
+like a fault fails nothing, what was not told or is no number is not measured. One run over one node a case."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections import defaultdict
+from typing import Any
+
+import loadevidence
+import pytest
+import yaml
+from fleetrun import CHECKS, run_pytest
+from loadevidence import GPUS, changed, event, healthy
+
+from fleetcheck import checkbook
+
+NAN, HUGE = float("nan"), 1 << 64
+XID = "NVRM: Xid (PCI:0000:61:00): {}, pid='<unknown>', name=<unknown>, {}"
+BURNIN = CHECKS / "burnin"
+LOADS = (*loadevidence.RATES, "dcgm")
+
+
+def gpu(load: str, leaf: str, number: int = 3) -> str:
+    return f"{load}.devices.{number}.{leaf}"
+
+
+def wrong(load: str, number: int = 3, **mismatch: Any) -> dict[str, Any]:
+    place = {"address": 0x7F0010, "expected": "aaaaaaaa", "got": "aaaaaaab", "pattern": "walking ones", **mismatch}
+    return {gpu(load, "mismatch_count", number): 2, gpu(load, "mismatches", number): [place]}
+
+
+def slow_links(*pairs: tuple[int, int]) -> Any:
+    def change(told: Any) -> None:
+        for link in told["peerlink"]["links"]:
+            if (link["from"], link["to"]) in pairs:
+                link["gb_s"] = 118.0
+    return change
+
+
+def death(told: Any) -> None:
+    told["gemm"]["devices"][3]["error"] = "CUDA error: an illegal memory access was encountered"
+    told["gemm"].update(ok=False, error="GPU 3: CUDA error", coverage="7 of 8")
+    told["telemetry"]["events"].append(event("process", "gemm on GPU 3 ended with signal 6"))
+
+
+def lost(told: Any) -> None:
+    """A GPU of which one load tells nothing."""
+    del told["memtest"]["devices"][3]
+    told["memtest"]["coverage"] = "7 of 8"
+
+
+def drained(name: str) -> Any:
+    """Only the first windows of a load."""
+    def change(told: Any) -> None:
+        told["telemetry"]["windows"] = [each for each in told["telemetry"]["windows"] if each["load"] != name]
+    return change
+
+
+def sums(number: int, value: str = "00000bad") -> dict[str, Any]:
+    return {f"sdc.devices.{number}.checksums.{loadevidence.CASES[0]}": value}
+
+
+FAULTS = {
+    # case: changes, {check: words of its message}
+    "a slow GPU": ({gpu("gemm", "metrics.tflops_bf16"): 412.0}, {
+        "matmul_reaches_its_floor": "GPU 3: tflops_bf16 412 (limit ≥ 675 TFLOP/s)",
+        "no_gpu_multiplies_slower_than_its_peers": "GPU 3: tflops_bf16 412, 57% of the other accelerators' median"}),
+    "a slow dtype without a floor": ({gpu("gemm", "metrics.tflops_fp32"): 31.0}, {
+        "no_gpu_multiplies_slower_than_its_peers": "GPU 3: tflops_fp32 31, 62% of the other accelerators' median"}),
+    "all slow alike": ({gpu("gemm", "metrics.tflops_bf16", number): 500.0 for number in range(GPUS)}, {
+        "matmul_reaches_its_floor": "GPU 0: tflops_bf16 500 (limit ≥ 675 TFLOP/s)"}),
+    "a wrong product": (wrong("gemm"), {"matmul_results_are_right": "GPU 3: 2 wrong: at 0x7f0010 aaaaaaab instead of aaaaaaaa (walking ones)"}),
+    "a GPU that sinks": ({gpu("gemm", "tenths.tflops_bf16"): [720.0] * 5 + [600.0] * 5}, {
+        "matmul_does_not_slow_down": "GPU 3: tflops_bf16 sank to 83% of its first tenth"}),
+    "slow memory": ({gpu("hbm", "metrics.copy_gb_s"): 1500.0}, {
+        "gpu_memory_is_fast_enough": "GPU 3: hbm.metrics.copy_gb_s 1500.0 (limit ≥ 2260 GB/s)",
+        "no_gpu_memory_is_slower_than_its_peers": "GPU 3: copy_gb_s 1500, 58%"}),
+    "memory that sinks": ({gpu("hbm", "tenths.copy_gb_s"): [2600.0] * 9 + [2200.0]}, {
+        "gpu_memory_does_not_slow_down": "GPU 3: copy_gb_s sank to 85%"}),
+    "a wrong copy": (wrong("hbm"), {"copies_within_gpu_memory_are_right": "GPU 3: 2 wrong: at 0x7f0010"}),
+    "a stuck bit": (wrong("memtest"), {"gpu_memory_keeps_every_pattern": "GPU 3: 2 wrong: at 0x7f0010 aaaaaaab instead of aaaaaaaa (walking ones)"}),
+    "half the memory tested": ({gpu("memtest", "metrics.tested_fraction"): 0.5}, {
+        "nearly_all_gpu_memory_was_tested": "GPU 3: memtest.metrics.tested_fraction 0.5 (limit ≥ 0.9 of free memory)"}),
+    "a slow way in": ({gpu("hostlink", "metrics.h2d_gb_s"): 13.0}, {
+        "host_to_gpu_copies_are_fast_enough": "GPU 3: hostlink.metrics.h2d_gb_s 13.0 (limit ≥ 48 GB/s)",
+        "no_host_link_is_slower_than_its_peers": "GPU 3: h2d_gb_s 13, 24%"}),
+    "a slow way out": ({gpu("hostlink", "metrics.d2h_gb_s"): 12.0}, {
+        "gpu_to_host_copies_are_fast_enough": "GPU 3: hostlink.metrics.d2h_gb_s 12.0 (limit ≥ 42 GB/s)",
+        "no_host_link_is_slower_than_its_peers": "GPU 3: d2h_gb_s 12, 23%"}),
+    "a host link that alters data": ({"hostlink.links.12.mismatch_count": 3}, {
+        "data_arrives_whole_between_host_and_gpus": "node 0 → GPU 3: 3 values arrived otherwise than they were sent"}),
+    "all links of a GPU slow": (slow_links(*((3, other) for other in range(8)), *((other, 3) for other in range(8))), {
+        "peer_links_are_fast_enough": "GPU 3: GPU 3 → GPU 0 118 GB/s (limit ≥ 335 GB/s); 14 of its links are slow",
+        "no_pair_of_gpus_is_slower_than_the_others": "GPU 3: GPU 3 → GPU 0 118 GB/s"}),
+    "one slow pair": (slow_links((3, 5)), {
+        "peer_links_are_fast_enough": "GPU 3: GPU 3 → GPU 5 118 GB/s (limit ≥ 335 GB/s); GPU 5: GPU 3 → GPU 5 118 GB/s",
+        "no_pair_of_gpus_is_slower_than_the_others": "GPU 3 → GPU 5 118 GB/s"}),
+    "a peer link that alters data": ({"peerlink.links.0.mismatch_count": 1}, {
+        "data_arrives_whole_between_gpus": "GPU 0 → GPU 1: 1 values arrived otherwise"}),
+    "a repeat that differs": (wrong("sdc", where="gemm-bf16-4096, repeat 7", address="gemm-bf16-4096, repeat 7"), {
+        "gpus_repeat_their_results": "GPU 3: 2 wrong: at gemm-bf16-4096, repeat 7"}),
+    "an odd GPU": (sums(3), {
+        "gpus_agree_with_each_other": "GPU 3: computes otherwise than its peers: gemm-bf16-4096 00000bad, on 7 of 8 it is 000000005eed"}),
+    "GPUs half and half": ({key: value for number in range(4) for key, value in sums(number).items()}, {
+        "gpus_agree_with_each_other": "GPU 0: accelerators differ and no majority says which is wrong"}),
+    "no overlap": ({gpu("overlap", "metrics.overlap_ratio"): 0.5}, {
+        "copies_and_matmul_overlap": "GPU 3: overlap.metrics.overlap_ratio 0.5 (limit ≥ 0.75",
+        "no_gpu_overlaps_less_than_its_peers": "GPU 3: overlap_ratio 0.5, 54%"}),
+    "a wrong core": (wrong("cpu", 0, address="core 17"), {"processors_compute_rightly": "cpu: 2 wrong: at core 17"}),
+    "slow processors": ({gpu("cpu", "metrics.gflops", 0): 900.0}, {"processors_are_fast_enough": "gflops 900.0 (limit ≥ 2000"}),
+    "processors that sink": ({gpu("cpu", "tenths.gflops", 0): [3500.0] * 9 + [2000.0]}, {
+        "processors_do_not_slow_down": "cpu: gflops sank to 57%"}),
+    "host memory that forgets": (wrong("dram", 0), {"memory_keeps_every_pattern": "dram: 2 wrong: at 0x7f0010"}),
+    "slow host memory": ({gpu("dram", "metrics.dram_gb_s", 0): 90.0}, {"memory_is_fast_enough": "dram_gb_s 90.0 (limit ≥ 200"}),
+    "a disk that corrupts": (wrong("disk", 0), {"disk_returns_what_was_written": "disk: 2 wrong: at 0x7f0010"}),
+    "a disk slow to write": ({gpu("disk", "metrics.disk_write_mb_s", 0): 90.0}, {"disk_writes_fast_enough": "disk_write_mb_s 90.0 (limit ≥ 1000"}),
+    "a disk slow to read": ({gpu("disk", "metrics.disk_read_mb_s", 0): 90.0}, {"disk_reads_fast_enough": "disk_read_mb_s 90.0 (limit ≥ 2000"}),
+    "a failed diagnostic": ({"dcgm.diagnostic.DCGM Diagnostic.test_categories.1.tests.1.results.3": {
+        "entity_group": "GPU", "entity_id": 3, "status": "Fail", "warnings": [{"warning": "gflops too low"}]}}, {
+        "vendor_diagnostic_passes": "GPU 3: diagnostic: gflops too low"}),
+    "hardware heat": ({"windows[gemm].3.throttled_seconds": {"hw_slowdown": 4.0, "hw_thermal_slowdown": 4.0}}, {
+        "hardware_never_slows_a_gpu_for_heat": "GPU 3: hw thermal slowdown for 24 of 660 s under load (3.64 %, limit ≤ 1 % of the load), most in minute 1 (gemm)"}),
+    "hardware slowdown": ({"windows[gemm].3.throttled_seconds": {"hw_slowdown": 4.0}}, {
+        "hardware_never_slows_a_gpu_otherwise": "GPU 3: hw slowdown for 24 of 660 s"}),
+    "driver heat": ({"windows[hbm].3.throttled_seconds": {"sw_thermal_slowdown": 8.0}}, {
+        "driver_never_slows_a_gpu_for_heat": "GPU 3: sw thermal slowdown for 48 of 660 s under load (7.27 %, limit ≤ 1 % of the load), most in minute 2 (hbm)"}),
+    "power brake": ({"windows[gemm].3.throttled_seconds": {"hw_slowdown": 8.0, "hw_power_brake_slowdown": 8.0}}, {
+        "no_power_brake_under_load": "GPU 3: hw power brake slowdown for 48 of 660 s"}),
+    "no margin": ({"windows[sdc].3.margin": [-1, 0.5, 2]}, {"gpus_keep_their_margin_under_load": "GPU 3: margin -1 °C in minute 6 (sdc; limit ≥ 1 °C)"}),
+    "too hot": ({"windows[gemm].3.temperature": [80, 86.0, 91]}, {"gpus_are_cool_under_load": "GPU 3: temperature 91 °C in minute 1 (gemm; limit ≤ 86 °C)"}),
+    "low clocks": ({"windows[gemm].3.sm_clock": [800, 900.0, 1000]}, {"clocks_hold_under_load": "GPU 3: telemetry.sm_clock_of_peers 0.6316 (limit ≥ 0.9"}),
+    "little power": ({"windows[gemm].3.power": [300.0, 350.0, 360.0]}, {
+        "gpus_draw_their_power_under_load": "GPU 3: telemetry.power_of_limit 0.5 (limit ≥ 0.75 of the power limit)"}),
+    "a link trained down": ({"windows[gemm].3.pcie": [4, 16]}, {
+        "pcie_links_run_at_full_speed_under_load": "GPU 3: PCIe generation 4, 16 lanes while busy (limit 5 generation, 16 lanes)"}),
+    "a link of half width": ({"windows[gemm].3.pcie": [5, 8]}, {"pcie_links_run_at_full_speed_under_load": "GPU 3: PCIe generation 5, 8 lanes"}),
+    "Xid 79": ({"telemetry.events": [event("xid", XID.format(79, "GPU has fallen off the bus."))]}, {
+        "no_xid_under_load": "in minute 13 of the loads, under gemm (2026-11-30T03:14:07Z)"}),
+    "Xid 48": ({"telemetry.events": [event("xid", XID.format(48, "An uncorrectable double bit error (DBE) has been detected"))]}, {
+        "no_xid_under_load": "GPU 3: xid-48"}),
+    "an uncorrectable error": ({"telemetry.events": [event("ecc", "GPU 3: ecc uncorrected grew by 2 (0 → 2)")]}, {
+        "no_memory_error_under_load": "GPU 3: ecc uncorrected grew by 2 (0 → 2) in minute 13 of the loads, under gemm"}),
+    "a PCIe error": ({"telemetry.events": [event("aer", "GPU 3: aer nonfatal of 0000:61:00.0 grew by 1 (0 → 1)")]}, {
+        "no_pcie_error_under_load": "GPU 3: aer nonfatal of 0000:61:00.0 grew by 1"}),
+    "an NVLink recovery": ({"telemetry.events": [event("nvlink", "GPU 3: nvlink recovery of link 4 grew by 1 (0 → 1)")]}, {
+        "no_nvlink_breaks_under_load": "GPU 3: nvlink recovery of link 4 grew by 1"}),
+    "no memory left": ({"telemetry.events": [event("oom", "Out of memory: Killed process 4711 (python3)", None)]}, {
+        "no_other_kernel_fault_under_load": "Out of memory: Killed process 4711 (python3)"}),
+    "a storm of corrected errors": ({"windows[gemm].3.ecc.corrected": 52000}, {
+        "corrected_memory_errors_do_not_storm_under_load": "GPU 3: 5200 corrected ecc a second in minute 1 (gemm; limit ≤ 1000 errors/s)"}),
+    "NVLink errors": ({"windows[gemm].3.nvlink_errors": 1250}, {
+        "nvlink_errors_do_not_grow_under_load": "GPU 3: 125 nvlink errors a second in minute 1 (gemm; limit ≤ 10 errors/s)"}),
+    "a row remapped": ({"snapshots.after.gpu.data.gpus.3.remap.uncorrectable": 1, "snapshots.after.gpu.data.gpus.3.remap.pending": 1}, {
+        "gpu_memory_is_sound_after_the_loads": "GPU 3: under load: 1 rows remapped for uncorrectable errors, 1 row remap pending"}),
+    "a PCIe error of a drive": ({"snapshots.after.pci.data.functions.0.aer.fatal": 1}, {
+        "pcie_is_sound_after_the_loads": "nvme at 0000:01:00.0: under load: 1 fatal PCIe errors"}),
+    "a machine check": ({"snapshots.after.kernel_log.data.records": [*loadevidence.KMSG, {
+        "facility": 0, "seconds": 900.0, "text": "nvme nvme3: I/O 12 QID 4 timeout, reset controller"}]}, {
+        "kernel_log_is_clean_after_the_loads": "nvme"}),
+    "a reboot": ({"load.state": "rebooted", "load.boot_id": "b2", "load.ended_why": "the node has booted since"}, {
+        "node_does_not_reboot_under_load": "the node rebooted under load: boot b1, then b2", "loads_run_to_their_end": "the loads are rebooted"}),
+    "a killed supervisor": ({"load.state": "gone", "load.ended_why": "the supervisor is gone without a word of its end (killed?)"}, {
+        "loads_run_to_their_end": "the loads are gone: the supervisor is gone without a word"}),
+    "a load that died with its device": (death, {
+        "no_load_breaks_off": "GPU 3: gemm: CUDA error: an illegal memory access was encountered",
+        "no_load_process_dies": "GPU 3: gemm on GPU 3 ended with signal 6 in minute 13 of the loads, under gemm",
+        "loads_cover_every_device": "gemm: gemm covered 7 of 8, not 8"}),
+    "a device left out": (lost, {"loads_cover_every_device": "memtest told of 7 of 8 accelerators"}),
+    "a load that nobody watched": (drained("sdc"), {"loads_are_watched_all_the_time": "telemetry covers 0 of 60 s of sdc"}),
+}
+LOOKALIKES = {
+    "one slow moment of heat": {"windows[gemm].3.throttled_seconds": {"sw_power_cap": 9.0, "hw_slowdown": 0.3}},
+    "the power cap all the time": {"windows.3.throttled_seconds": {"sw_power_cap": 10.0}},
+    "application clocks": {"windows.3.throttled_seconds": {"applications_clocks_setting": 10.0, "sync_boost": 10.0}},
+    "five per cent between GPUs": {gpu("gemm", "metrics.tflops_bf16"): 684.0, gpu("hbm", "metrics.copy_gb_s"): 2470.0},
+    "corrected symbols of NVLink": {"telemetry.events": [event("nvlink", "GPU 3: nvlink crc_flit of link 4 grew by 4 (20000 → 20004)")],
+                                    "windows[gemm].3.nvlink_errors": 4},
+    "few corrected errors": {"telemetry.events": [event("ecc", "GPU 3: ecc corrected grew by 3 (0 → 3)"),
+                                                  event("aer", "GPU 3: aer correctable of 0000:61:00.0 grew by 2 (1 → 3)")],
+                             "windows[gemm].3.ecc.corrected": 3},
+    "a slow start and end of a link": {"telemetry.windows.1.gpus.3.pcie": [1, 16]},
+    "a value that one window lacks": {"telemetry.windows.2.gpus.3.power": {"absent": "TIMEOUT"}},
+    "a hung call named": {"telemetry.events": [event("telemetry", "telemetry hung for 12 s at GPU 3: nvmlDeviceGetTemperature")]},
+    "old errors": {f"snapshots.{when}.gpu.data.gpus.3.{leaf}": 7 for when in ("before", "after") for leaf in ("ecc.volatile_uncorrected", "remap.uncorrectable")},
+    "a little warm-up": {gpu("gemm", "tenths.tflops_bf16"): [740.0, 730.0] + [715.0] * 8},
+    "the deadline": {"load.ended_why": "deadline"},
+}
+HOSTILE = {
+    # case: changes, checks that must not be measured (none of them, nor any other, may fail)
+    "nothing of a load": ({"gemm": {}}, "matmul_reaches_its_floor no_gpu_multiplies_slower_than_its_peers matmul_results_are_right matmul_does_not_slow_down"),
+    "text for a rate": ({gpu("gemm", "metrics.tflops_bf16"): "fast"}, "matmul_reaches_its_floor no_gpu_multiplies_slower_than_its_peers"),
+    "a negative rate": ({gpu("hbm", "metrics.copy_gb_s"): -1.0}, "gpu_memory_is_fast_enough no_gpu_memory_is_slower_than_its_peers"),
+    "no number": ({gpu("hbm", "metrics.copy_gb_s"): NAN}, "gpu_memory_is_fast_enough no_gpu_memory_is_slower_than_its_peers"),
+    "two to the 64th": ({gpu("hbm", "metrics.copy_gb_s"): HUGE}, "gpu_memory_is_fast_enough no_gpu_memory_is_slower_than_its_peers"),
+    "nine tenths": ({gpu("gemm", "tenths.tflops_bf16"): [720.0] * 9}, "matmul_does_not_slow_down"),
+    "eleven tenths": ({gpu("gemm", "tenths.tflops_bf16"): [720.0] * 11}, "matmul_does_not_slow_down"),
+    "tenths of text": ({gpu("gemm", "tenths.tflops_bf16"): ["x"] * 10}, "matmul_does_not_slow_down"),
+    "a negative count": ({gpu("memtest", "mismatch_count"): -1}, "gpu_memory_keeps_every_pattern"),
+    "a count of text": ({gpu("memtest", "mismatch_count"): "none"}, "gpu_memory_keeps_every_pattern"),
+    "devices as text": ({"memtest.devices": "all"}, "gpu_memory_keeps_every_pattern nearly_all_gpu_memory_was_tested"),
+    "a device twice": ({"memtest.devices.3.index": 2}, "gpu_memory_keeps_every_pattern nearly_all_gpu_memory_was_tested"),
+    "a device that is none": ({"memtest.devices.3": 5}, "gpu_memory_keeps_every_pattern nearly_all_gpu_memory_was_tested"),
+    "no coverage": ({"hbm.coverage": "all"}, "gpu_memory_is_fast_enough copies_within_gpu_memory_are_right"),
+    "not ok": ({"sdc.ok": False, "sdc.error": ""}, "gpus_repeat_their_results gpus_agree_with_each_other"),
+    "a missing pair": ({"peerlink.links.5": ...}, "peer_links_are_fast_enough data_arrives_whole_between_gpus"),
+    "links as text": ({"peerlink.links": "fast"}, "peer_links_are_fast_enough data_arrives_whole_between_gpus"),
+    "a link of text": ({"peerlink.links.5.gb_s": "fast"}, "peer_links_are_fast_enough no_pair_of_gpus_is_slower_than_the_others"),
+    "one side of the host": ({"hostlink.links": []}, "data_arrives_whole_between_host_and_gpus"),
+    "a checksum of numbers": (sums(3, 5), "gpus_agree_with_each_other"),
+    "a case that one GPU lacks": (sums(3, ...), "gpus_agree_with_each_other"),
+    "no checksums": ({gpu("sdc", "checksums"): {}}, "gpus_agree_with_each_other"),
+    "on processors unasked": ({gpu(load, "uuid", number): f"cpu-{number}" for number in range(GPUS) for load in ("gemm", "sdc")},
+                              "matmul_reaches_its_floor no_gpu_multiplies_slower_than_its_peers"),
+    "a GPU in use before": ({"snapshots.before.gpu.data.gpus.3.processes": [{"pid": 7, "name": "python3", "job": "4711", "memory_bytes": 70 << 30}],
+                             gpu("gemm", "metrics.tflops_bf16"): 400.0}, "matmul_reaches_its_floor no_gpu_multiplies_slower_than_its_peers"),
+    "nothing printed": ({"dcgm.diagnostic": ""}, "vendor_diagnostic_passes"),
+    "all skipped": ({"dcgm.diagnostic.DCGM Diagnostic.test_categories": [{"category": "Hardware", "tests": [{"name": "memory", "results": [
+        {"entity_group": "GPU", "entity_id": number, "status": "Skip"} for number in range(GPUS)]}]}]}, "vendor_diagnostic_passes"),
+    "one GPU diagnosed": ({"dcgm.diagnostic.DCGM Diagnostic.test_categories": [{"category": "Hardware", "tests": [{"name": "memory", "results": [
+        {"entity_group": "GPU", "entity_id": 0, "status": "Pass"}]}]}]}, "vendor_diagnostic_passes"),
+    "windows as text": ({"telemetry.windows": "many"}, "no_xid_under_load gpus_are_cool_under_load clocks_hold_under_load loads_are_watched_all_the_time"),
+    "a window without its GPU": ({"telemetry.windows.2.gpus.3": ...}, "gpus_are_cool_under_load hardware_never_slows_a_gpu_for_heat"),
+    "a window of text": ({"telemetry.windows.2.t": "soon"}, "gpus_are_cool_under_load hardware_never_slows_a_gpu_for_heat"),
+    "a window before time": ({"telemetry.windows.2.t": -5.0}, "gpus_are_cool_under_load"),
+    "a margin of text": ({"windows[gemm].3.margin": ["a", "b", "c"]}, "gpus_keep_their_margin_under_load"),
+    "a margin of two": ({"windows[gemm].3.margin": [20, 21.0]}, "gpus_keep_their_margin_under_load"),
+    "a margin upside down": ({"windows[gemm].3.margin": [30, 20.0, 10]}, "gpus_keep_their_margin_under_load"),
+    "a margin never told": ({"windows.3.margin": {"absent": "UNKNOWN"}}, "gpus_keep_their_margin_under_load"),
+    "a temperature left out": ({"telemetry.windows.2.gpus.3.temperature": ...}, "gpus_are_cool_under_load"),
+    "a temperature beyond all": ({"windows[gemm].3.temperature": [40, 50.0, HUGE]}, "gpus_are_cool_under_load"),
+    "reasons as a list": ({"windows[gemm].3.throttled_seconds": ["idle"]}, "hardware_never_slows_a_gpu_for_heat no_power_brake_under_load"),
+    "reasons for less than no time": ({"windows[gemm].3.throttled_seconds": {"hw_slowdown": -5}}, "hardware_never_slows_a_gpu_otherwise"),
+    "never busy": ({"windows.3.utilisation": [0, 0.0, 0]}, "clocks_hold_under_load gpus_draw_their_power_under_load pcie_links_run_at_full_speed_under_load"),
+    "events as text": ({"telemetry.events": "none"}, "no_xid_under_load no_memory_error_under_load no_pcie_error_under_load no_load_process_dies"),
+    "an event of text": ({"telemetry.events": ["Xid 79"]}, "no_xid_under_load no_other_kernel_fault_under_load"),
+    "an event that never was": ({"telemetry.events": [event("xid", "x", t=NAN)]}, "no_xid_under_load"),
+    "a kernel log nobody could read": ({f"snapshots.{when}.kernel_log.data": {"records": {"absent": "permission denied: /dev/kmsg"}} for when in ("before", "after")},
+                                       "no_xid_under_load no_memory_error_under_load kernel_log_is_clean_after_the_loads"),
+    "no snapshot after": ({"snapshots.after": ...}, "gpu_memory_is_sound_after_the_loads pcie_is_sound_after_the_loads kernel_log_is_clean_after_the_loads"),
+    "no snapshot at all": ({"snapshots": {}}, "gpu_memory_is_sound_after_the_loads pcie_is_sound_after_the_loads kernel_log_is_clean_after_the_loads"),
+    "counters set back": ({"snapshots.before.gpu.data.gpus.3.ecc.volatile_uncorrected": 9}, "gpu_memory_is_sound_after_the_loads"),
+    "another GPU after": ({"snapshots.after.gpu.data.gpus.3.identity.uuid": "GPU-other"}, "gpu_memory_is_sound_after_the_loads"),
+    "ended nobody knows how": ({"load": {}}, "node_does_not_reboot_under_load loads_run_to_their_end"),
+    "stopped by somebody": ({"load.ended_why": "stopped"}, "loads_run_to_their_end"),
+    "no boot id": ({"load.started_boot_id": ""}, "node_does_not_reboot_under_load"),
+    "nothing at all": (lambda told: told.clear(), "matmul_results_are_right no_xid_under_load node_does_not_reboot_under_load loads_cover_every_device "
+                       "vendor_diagnostic_passes disk_returns_what_was_written gpus_agree_with_each_other loads_are_watched_all_the_time"),
+}
+SITE = {
+    "cpu_gflops": {"low": 2000, "unit": "GFLOP/s", "source": "this site", "date": "2026-11-30"},
+    "dram_gbytes_per_second": {"low": 200, "unit": "GB/s", "source": "this site", "date": "2026-11-30"},
+    "disk_write_mbytes_per_second": {"low": 1000, "unit": "MB/s", "source": "this site", "date": "2026-11-30"},
+    "disk_read_mbytes_per_second": {"low": 2000, "unit": "MB/s", "source": "this site", "date": "2026-11-30"},
+}
+"""Figures that only a site can give."""
+
+
+def named() -> dict[str, Any]:
+    """What lies behind each node."""
+    cases = {"healthy": {}, "no-floors": {}, "host": {}, "stand-in": {gpu(load, "uuid", number): f"cpu-{number}" for number in range(GPUS)
+                                                                     for load in loadevidence.RATES if load not in ("cpu", "dram", "disk")}}
+    cases |= {f"fault-{number}": changes for number, (changes, _) in enumerate(FAULTS.values())}
+    cases |= {f"like-{number}": changes for number, changes in enumerate(LOOKALIKES.values())}
+    return cases | {f"hostile-{number}": changes for number, (changes, _) in enumerate(HOSTILE.values())}
+
+
+def inventory(cases: Any) -> dict[str, Any]:
+    special = {"no-floors": {"profile": "h100-sxm5-8"}, "host": {"profile": "cpu-host"}, "stand-in": {"profile": "site", "load": {"device": "cpu"}}}
+    return {"fleet": "loads", "defaults": {"profile": "site", "scratch": "/scratch"}, "nodes": {name: special.get(name, {}) for name in cases}}
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory):
+    """{node: {check: result}} of one replay; one for all xdist workers."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "loads"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "reports" / "latest").exists():
+            _replay(folder)
+    return _read(folder)
+
+
+def _replay(folder: Any) -> None:
+    cases, sound = named(), healthy()
+    (folder / "profiles").mkdir(exist_ok=True)
+    (folder / "profiles" / "site.yaml").write_text(yaml.safe_dump({"name": "site", "extends": "h100-sxm5-8", "load": SITE}))
+    (folder / "loads.yaml").write_text(yaml.safe_dump(inventory(cases), sort_keys=False))
+    (folder / "recorded").mkdir(exist_ok=True)
+    (folder / "recorded" / "plan.jsonl").touch()
+    lines = [loadevidence.line(name, changed(sound, changes)) for name, changes in cases.items()]
+    (folder / "recorded" / "evidence.jsonl").write_text("\n".join(lines) + "\n")
+    ended = run_pytest(BURNIN, "--inventory", "loads.yaml", "--replay", "recorded", "--tier", "burnin", "-q", "--no-summary", "-p", "no:cacheprovider",
+                       cwd=folder, timeout=300)
+    assert ended.status in (0, 1), ended.output
+
+
+def _read(folder: Any) -> dict[str, dict[str, dict[str, Any]]]:
+    from fleetrun import read_lines
+    found: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for each in read_lines(folder / "reports" / "latest" / "results.jsonl"):
+        found[each["node"]][each["check"].removeprefix("test_")] = each
+    return found
+
+
+def ended(results: Any, node: str, outcome: str) -> dict[str, str]:
+    return {check: each["message"] for check, each in results[node].items() if each["outcome"] == outcome}
+
+
+def test_a_healthy_node_passes_every_check(results):
+    assert {"passed"} == {each["outcome"] for each in results["healthy"].values()}, [
+        (check, each["message"]) for check, each in results["healthy"].items() if each["outcome"] != "passed"]
+
+
+def test_where_no_figure_is_known_the_check_does_not_apply(results):
+    silent = {"processors_are_fast_enough", "memory_is_fast_enough", "disk_writes_fast_enough", "disk_reads_fast_enough"}
+    assert silent == set(ended(results, "no-floors", "skipped"))
+    assert {} == ended(results, "no-floors", "failed") | ended(results, "no-floors", "error")
+
+
+def test_a_host_without_gpus_is_judged_on_its_own_loads(results):
+    passed = set(ended(results, "host", "passed"))
+    assert {"processors_compute_rightly", "memory_keeps_every_pattern", "disk_returns_what_was_written", "node_does_not_reboot_under_load"} <= passed
+    assert {} == ended(results, "host", "failed") | ended(results, "host", "error")
+    assert "profile cpu-host has no GPUs" == ended(results, "host", "skipped")["matmul_reaches_its_floor"]
+
+
+def test_stand_ins_that_the_inventory_asks_for_are_not_judged_by_floors(results):
+    skipped = set(ended(results, "stand-in", "skipped"))
+    assert {"matmul_reaches_its_floor", "gpu_memory_is_fast_enough", "peer_links_are_fast_enough", "clocks_hold_under_load"} <= skipped
+    assert {} == ended(results, "stand-in", "failed") | ended(results, "stand-in", "error")
+    assert {"no_gpu_multiplies_slower_than_its_peers", "gpus_agree_with_each_other", "gpu_memory_keeps_every_pattern"} <= set(ended(results, "stand-in", "passed"))
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_a_fault_is_found_in_the_right_words_by_its_checks_alone(results, case):
+    number, (_, wanted) = list(FAULTS).index(case), FAULTS[case]
+    failed = ended(results, f"fault-{number}", "failed")
+    assert set(wanted) == set(failed), (failed, ended(results, f"fault-{number}", "error"))
+    assert [] == [(words, failed[check]) for check, words in wanted.items() if words not in failed[check]]
+
+
+@pytest.mark.parametrize("case", LOOKALIKES)
+def test_what_only_looks_like_a_fault_fails_nothing(results, case):
+    node = f"like-{list(LOOKALIKES).index(case)}"
+    assert {} == ended(results, node, "failed") | ended(results, node, "error")
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_what_was_not_told_is_not_measured(results, case):
+    number, (_, wanted) = list(HOSTILE).index(case), HOSTILE[case]
+    unmeasured = set(ended(results, f"hostile-{number}", "error"))
+    assert set(wanted.split()) <= unmeasured, (set(wanted.split()) - unmeasured, ended(results, f"hostile-{number}", "failed"))
+    serious = {check: each["message"] for check, each in results[f"hostile-{number}"].items() if each["outcome"] == "failed" and each["severity"] != "warn"}
+    assert {} == serious
+
+
+def test_no_message_holds_an_error_of_the_checks_themselves(results):
+    spoilt = {(node, check): each["message"] for node, checks in results.items() for check, each in checks.items()
+              if "could not be evaluated" in each["message"]}
+    assert {} == spoilt
+
+
+def test_the_faulty_part_is_named_with_its_place_and_serial(results):
+    number = list(FAULTS).index("a stuck bit")
+    (part,) = results[f"fault-{number}"]["gpu_memory_keeps_every_pattern"]["parts"]
+    assert {"kind": "gpu", "label": "GPU 3", "slot": "0000:61:00.0", "serial": "1650000103727"} == part
+
+
+def test_every_check_of_a_load_has_a_fault():
+    found = {check for _, wanted in FAULTS.values() for check in wanted}
+    between_nodes = {"nodes_agree_with_each_other"}
+    assert {name.removeprefix("test_") for name in checkbook.names([BURNIN])} == found | between_nodes
+
+
+def test_no_check_of_a_load_is_of_the_quick_tier():
+    assert [] == [entry.name for entry in checkbook.read(BURNIN) if "quick" in entry.tiers]
