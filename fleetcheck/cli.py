@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import signal
 import sys
@@ -10,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from fleetcheck import __version__, checkbook, doctor, exitcode, explain, rejudge, sandbox
+from fleetcheck import __version__, checkbook, doctor, exitcode, explain, prune, rejudge, sandbox
+from fleetcheck.burnin import commands as burnin
 from fleetcheck.inventory import InventoryError, load, select
 from fleetcheck.report import terminal
 from fleetcheck.run import Run, RunError, find
@@ -88,6 +90,46 @@ def examine(
     else:
         doctor.show(found, sys.stdout)
     raise Done(0 if found and all(each.ok for each in found) else 1)
+
+
+@app.command("plan")
+def plan_loads(
+    inventory: Annotated[Path, typer.Argument(metavar="INVENTORY", help="the fleet")],
+    tier: Annotated[str, typer.Option(metavar="TIER", help="quick, full, burnin or acceptance")] = "burnin",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="how long each node is loaded: 4h, 90min")] = "",
+    until: Annotated[str, typer.Option(metavar="HH:MM", help="all loads have ended by then, in local time")] = "",
+    max_loaded: Annotated[int | None, typer.Option(metavar="N", min=1, help="nodes under load at once")] = None,
+    nodes: Annotated[str, typer.Option(metavar="NODESET", help="only these nodes")] = "",
+    group: Annotated[str, typer.Option(metavar="GROUP", help="only the nodes of this group")] = "",
+) -> None:
+    """Say what loading a fleet will take: nodes, power by rack beside its budget, time, energy. Nobody is contacted."""
+    burnin.show_forecast(load(inventory), sys.stdout, nodes=nodes, group=group, tier=tier, duration=duration, until=until,
+                         max_loaded=max_loaded)
+
+
+@app.command("watch")
+def watch_loads(
+    run: RunName = "latest", reports: Reports = Path("reports"),
+    once: Annotated[bool, typer.Option("--once", help="show how it stands now, and end")] = False,
+) -> None:
+    """Show the loads of a run while it goes on, or as they ended."""
+    burnin.watch(burnin.running(reports, run), sys.stdout, once)
+
+
+@app.command("prune")
+def prune_runs(
+    reports: Reports = Path("reports"),
+    apply: Annotated[bool, typer.Option("--apply", help="remove it; without, only say what would be")] = False,
+    evidence_days: Annotated[int, typer.Option(metavar="N", min=1, help="keep what nodes answered")] = prune.EVIDENCE_DAYS,
+    measurements_days: Annotated[int, typer.Option(metavar="N", min=1, help="keep whole runs")] = prune.MEASUREMENTS_DAYS,
+) -> None:
+    """Remove old runs: evidence after 30 days, the rest after 400; never a fleet's latest complete run."""
+    found = prune.old(reports, datetime.datetime.now(datetime.UTC), evidence_days, measurements_days)
+    for each in found:
+        typer.echo(f"{each.run.id}: {each.what}, {each.days} days old, {each.bytes / 1e6:.1f} MB{'' if apply else ' (would go)'}")
+        if apply:
+            each.remove()
+    typer.echo(f"{'removed' if apply else 'would remove'} {len(found)}{'' if apply or not found else '; --apply does it'}")
 
 
 @app.command()
