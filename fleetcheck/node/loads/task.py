@@ -45,7 +45,9 @@ class Task:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Start the load's own time; until here it only prepared."""
+        """Start the load's own time; until here it only prepared. The last of several devices decides."""
+        if self.stopped:
+            return
         self.started = time.monotonic()
         self.until = min(self.started + self.seconds, self.latest)
 
@@ -60,6 +62,7 @@ class Task:
     def stop(self, *_: Any) -> None:
         """End early, as a signal handler too."""
         self.stopped = True
+        self.until = min(self.until, time.monotonic())
 
     def emit(self, device: Optional[int], metric: str, value: float) -> None:
         """One line of progress."""
@@ -127,9 +130,9 @@ def _word(asked: Mapping[str, Any], key: str, known: Any, default: Optional[str]
 def _seconds(asked: Mapping[str, Any], key: str, default: Optional[float]) -> float:
     value = asked.get(key, default)
     usable = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if not usable or not 0 < value <= LONGEST_SECONDS:  # type: ignore[operator]
+    if not usable or not 0 < value <= LONGEST_SECONDS:
         raise Malformed("%s is %.40r; expected seconds, up to %d" % (key, value, LONGEST_SECONDS))
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def _indices(value: Any) -> List[int]:
