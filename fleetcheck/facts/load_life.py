@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from fleetcheck.absent import Absent, NotMeasured
@@ -14,6 +15,8 @@ from fleetcheck.profile import Profile
 from fleetcheck.recording import Concern, Part
 from fleetcheck.view import Parts, Reading
 
+_SOFTWARE = re.compile(r"No module named|ImportError|not installed|not found|no such file", re.IGNORECASE)
+_NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 ENDED_WELL = ("done", "deadline")
 
 
@@ -53,27 +56,31 @@ class Life(Section):
 
     @property
     def failures(self) -> Parts[Break]:
-        """Every device whose load broke off, and every load that broke off as a whole."""
-        found = list(self._breaks())
+        """Every device whose load broke off. A load that broke off as a whole, or on all devices alike, is no device's fault: a gap."""
+        found: list[Break] = []
         gaps = [] if self.results else ["no load left a result"]
-        return Parts(found, f"of {len(self.results)} loads broken off", unreadable=gaps)
-
-    def _breaks(self) -> Iterator[Break]:
         for load, result in self.results.items():
-            broken = [device for device in result.devices.present if _text(device, "error")]
-            yield from (Break(f"{load}: {_text(device, 'error'):.300}", device.part) for device in broken)
-            if not broken and isinstance(result.raw, Mapping) and result.raw.get("ok") is not True:
-                yield Break(f"{load}: {result.raw.get('error') or 'did not end well'!s:.300}", None)
+            broken = {device: error for device in result.devices.present if (error := _text(device, "error"))}
+            alike = _of_the_software(broken.values(), len(result.devices.present))
+            found += [] if alike else [Break(f"{load}: {error:.300}", device.part) for device, error in broken.items()]
+            gaps += result.broken() if alike or not broken else []
+        return Parts(found, f"breaks in {len(self.results)} loads", unreadable=gaps)
 
 
 class Break(Section):
-    """One device, or one load, that broke off."""
+    """One device on which a load broke off."""
 
     __slots__ = ("concern",)
 
     def __init__(self, text: str, part: Part | None) -> None:
         super().__init__({}, "load", part)
         self.concern = Concern(text)
+
+
+def _of_the_software(errors: Collection[str], devices: int) -> bool:
+    """Whether errors tell of the software: nothing could be imported or found, or several devices all say the same."""
+    said = {_NUMBERS.sub("", error) for error in errors}
+    return bool(said) and (all(_SOFTWARE.search(error) for error in said) or (len(said) == 1 and len(errors) == devices > 1))
 
 
 def _text(view: Section, key: str) -> str:

@@ -56,7 +56,7 @@ def link_of(raw: object, load: str, devices: Parts[Device]) -> Link:
     gpus = tuple(index for _, index in ends if index is not None)
     board = known.get(f"GPU {gpus[0]}") if len(gpus) == 1 else None
     kind = "gpu" if board else "link"
-    return Link(raw, load, Part(kind, label, board.slot if board else "", board.serial if board else ""), gpus)
+    return Link(raw, f"{load}.links", Part(kind, label, board.slot if board else "", board.serial if board else ""), gpus)
 
 
 def _index(said: object, kind: object, end: str) -> int | None:

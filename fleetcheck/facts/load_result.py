@@ -64,7 +64,7 @@ class Result(Section):
         labels = [view.label for view in views]
         twice = [f"{label} is told twice" for label in dict.fromkeys(labels) if labels.count(label) > 1]
         promised = expected if expected is not None else max(1, len(views))
-        gaps = [*twice, *self._broken(), *self._left_out(promised)]
+        gaps = [*twice, *self.broken(), *self._left_out(promised)]
         counted = None if gaps and len(views) == promised else promised
         return Parts(views, "accelerators" if expected is not None else "devices", counted, gaps)
 
@@ -75,7 +75,7 @@ class Result(Section):
         missing = [] if count == promised else [f"{self.where} told of {count} of {promised} {self.devices.what}"]
         return [*missing, *self._left_out(promised)]
 
-    def _broken(self) -> list[str]:
+    def broken(self) -> list[str]:
         """Why the load as a whole tells less than it should."""
         if isinstance(self.raw, Absent):
             return [self.raw.reason]

@@ -7,7 +7,7 @@ does, and nobody can say who. That nobody differs is no proof that all are right
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fleetcheck import recording
@@ -105,10 +105,10 @@ def odd_nodes(results: ByNode) -> list[Offender]:
 
     Nodes of other software are compared among themselves; one that has no like is left out. Raises NotMeasured when none has.
     """
-    told: dict[str, dict[Node, dict[str, str]]] = {}
+    told: dict[str, list[tuple[Node, dict[str, str]]]] = {}
     for node, result in results:
         try:
-            told.setdefault(_kind(result), {})[node] = agreed(result)
+            told.setdefault(_kind(result), []).append((node, agreed(result)))
         except NotMeasured:
             continue
     alike = [sums for sums in told.values() if len(sums) > 1]
@@ -123,15 +123,20 @@ def _kind(result: Result) -> str:
     return f"{', '.join(sorted(str(name) for name in names))}: {result.software}"
 
 
-def _among(group: Group, sums: Mapping[Node, Mapping[str, str]]) -> list[Offender]:
+def _among(group: Group, told: Sequence[tuple[Node, Mapping[str, str]]]) -> list[Offender]:
     """The odd nodes among those of one kind, by the first case in which each differs; cases that not all ran are left out."""
-    shared = set.intersection(*(set(told) for told in sums.values()))
+    sums = {node.name: cases for node, cases in told}
+    shared = set.intersection(*(set(cases) for cases in sums.values()))
     if not shared:
         raise NotMeasured("nodes of the same software ran no case in common")
-    ring = ByNode(Group(group.label, group.name, tuple(sums)), lambda node: sums[node])
+    ring = ByNode(Group(group.label, group.name, tuple(node for node, _ in told)), lambda node: sums[node.name])
+    odd = sorted(case for case in shared if len({cases[case] for cases in sums.values()}) > 1)
     found: dict[str, Offender] = {}
-    for case in sorted(shared):
-        if len({told[case] for told in sums.values()}) > 1:
-            for offender in ring.odd(f"result of {case}", lambda told, case=case: told[case][:16]):  # type: ignore[misc]
-                found.setdefault(offender.part.label if offender.part else "", offender)
+    for case in odd:
+        for offender in ring.odd(f"result of {case}", _value_of(case)):
+            found.setdefault(offender.part.label if offender.part else "", offender)
     return list(found.values())
+
+
+def _value_of(case: str) -> Callable[[Mapping[str, str]], str]:
+    return lambda cases: cases[case][:16]

@@ -52,12 +52,13 @@ def minute(at: float) -> str:
 class LoadedGpu(Section):
     """One GPU under load. windows: those in which a load ran, in order; gaps: why they are not all there are."""
 
-    __slots__ = ("gaps", "windows")
+    __slots__ = ("gaps", "kept", "windows")
 
     def __init__(self, raw: object, part: Part, windows: Sequence[Window], gaps: Sequence[str] = ()) -> None:
         super().__init__(raw, "telemetry", part)
         self.windows = windows
         self.gaps = gaps
+        self.kept: dict[tuple[str, str], list[list[float]]] = {}
 
     def held_back(self, share: Bound, reason: str, explained: Sequence[str] = ()) -> Concern | bool:
         """Whether a reason held the clocks down for more of the loaded time than a bound in per cent allows. explained: reasons
@@ -105,13 +106,19 @@ class LoadedGpu(Section):
 
     def mean(self, key: str, load: str) -> float:
         """The mean of a value over the busy windows of a load; raises NotMeasured where there are none."""
-        found = self._within(key, self._computing(load))
-        return float(self.derived(f"{key}_under_{load}", round(fmean(triple[MEAN] for _, triple in found), 1)))
+        return float(self.derived(f"{key}_under_{load}", round(fmean(triple[MEAN] for triple in self._under(key, load)), 1)))
 
     def highest_mean(self, key: str, load: str) -> float:
         """The highest mean of a value in any busy window of a load."""
-        found = self._within(key, self._computing(load))
-        return float(self.derived(f"{key}_under_{load}", max(triple[MEAN] for _, triple in found)))
+        return float(self.derived(f"{key}_under_{load}", max(triple[MEAN] for triple in self._under(key, load))))
+
+    def _under(self, key: str, load: str) -> list[list[float]]:
+        """Lowest, mean and highest of a value in the busy windows of a load; worked out once, for every peer asks."""
+        if (key, load) not in self.kept:
+            self.kept[key, load] = self._within(key, self._computing(load))
+        self.derived(key, len(self.windows))
+        self.derived("utilisation", len(self.windows))
+        return self.kept[key, load]
 
     def _computing(self, load: str) -> list[Window]:
         windows = self.busy(load)
@@ -119,9 +126,9 @@ class LoadedGpu(Section):
             raise NotMeasured(f"{self.label}: no 10 s in which {load or 'a load'} kept it busy")
         return windows
 
-    def _within(self, key: str, windows: Sequence[Window]) -> list[tuple[Window, list[float]]]:
+    def _within(self, key: str, windows: Sequence[Window]) -> list[list[float]]:
         chosen = {id(window) for window in windows}
-        found = [(window, self._triple(key, value)) for window, value in self._told(key) if id(window) in chosen]
+        found = [self._triple(key, value) for window, value in self._told(key) if id(window) in chosen]
         if not found:
             raise NotMeasured(f"{self.label}: {key} was told in no window of the load")
         return found
@@ -141,7 +148,7 @@ class LoadedGpu(Section):
 
     def storm(self, key: str, bound: Bound, name: str = "") -> Concern | bool:
         """Whether a counter grew faster in any window than a bound in counts a second allows."""
-        rates = [(self._count(key, name, value) / window.seconds, window) for window, value in self._told(key)]
+        rates = [(self._count(key, name, value) / window.seconds, window) for window, value in self._told(key, name)]
         rate, window = max(rates, key=lambda each: each[0])
         what = " ".join(filter(None, (name.replace("_", " "), key.replace("_", " "))))
         rate = self.derived(f"{what.replace(' ', '_')}_per_second", round(rate, 2))
@@ -157,11 +164,11 @@ class LoadedGpu(Section):
             raise NotMeasured(f"{self.label}: {key} went backwards by {-count:g}: it started anew")
         return count
 
-    def _told(self, key: str) -> Iterator[tuple[Window, Any]]:
+    def _told(self, key: str, name: str = "") -> Iterator[tuple[Window, Any]]:
         """Every window with a value; raises NotMeasured when one leaves it out, or too many say that it was not told."""
         if self.gaps or not self.windows:
             raise NotMeasured("; ".join(self.gaps) or f"{self.label}: no telemetry while a load ran")
-        self.derived(key, len(self.windows))
+        self.derived(f"{key}.{name}".rstrip("."), len(self.windows))
         silent = []
         for window in self.windows:
             if key not in window.told:
