@@ -26,8 +26,8 @@ ROUND_OVERHEAD_SECONDS = 6.0
 """What a load needs beside its own time: its process starts, torch is imported, memory is filled."""
 LEAST_LATE_SECONDS, LATE_PART = 60.0, 0.25
 """By how much a single round may be late: a cold import of torch takes a minute."""
-LEAST_PART = 0.2
-"""Of a load's usual time; a round that would need less is not begun."""
+LEAST_SECONDS = 2.0
+"""Of each load; a round that would leave it less is not begun."""
 SAMPLE_SECONDS = 1.0
 WINDOW_SECONDS = 10.0
 MOST_WINDOWS = 1500
@@ -78,9 +78,9 @@ def course(tier: str, loads: Sequence[str], seconds: float | None = None) -> Cou
     return Course(tuple(Slot(slot.load, round(slot.seconds * part, 1)) for slot in slots), seconds, repeat=tier in CLOCKED)
 
 
-def least(tier: str, loads: Sequence[str]) -> float:
-    """Seconds below which a round measures nothing worth having."""
-    return sum(TIMES[tier][name] * LEAST_PART + ROUND_OVERHEAD_SECONDS for name in loads)
+def least(loads: Sequence[str]) -> float:
+    """Seconds below which a round measures nothing."""
+    return len(loads) * (LEAST_SECONDS + ROUND_OVERHEAD_SECONDS)
 
 
 def window(seconds: float) -> float:

@@ -49,7 +49,7 @@ class Terms:
         if self.asked.until is None:
             return whole
         left = (self.asked.until - now).total_seconds() - clock.MARGIN_SECONDS / 2
-        if left < min(whole.seconds, schedule.least(tier, loads)):
+        if left < min(whole.seconds, schedule.least(loads)):
             return None
         return replace(whole, late=min(whole.late, left - whole.seconds)) if left >= whole.seconds else schedule.course(tier, loads, left)
 
@@ -96,7 +96,7 @@ def _seconds(asked: Asked, loads: Mapping[str, Sequence[str]], waves: int, now: 
     round_seconds = max((schedule.course(asked.tier, each).seconds for each in loads.values()), default=0.0)
     usual = asked.duration if asked.duration is not None else left if asked.tier == "burnin" and left is not None else round_seconds
     seconds = clock.share(usual, left, waves)
-    least = max((schedule.least(asked.tier, each) for each in loads.values()), default=0.0)
+    least = max((schedule.least(each) for each in loads.values()), default=0.0)
     if seconds < least and resumed:
         return least
     if seconds < least:
