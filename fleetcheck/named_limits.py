@@ -133,7 +133,7 @@ def _values(path: Path, profile: Profile) -> list[tuple[str, str]]:
         each = [(mount.mount, getattr(mount, path[1], None)) for mount in profile.filesystems]
         return [(f"{mount}: {value}", _source(value)) for mount, value in each if isinstance(value, Expectation)]
     value = _value(path, profile)
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and path[0] == "load":
         return [(f"{name}: {each}", _source(each)) for name, each in value.items() if isinstance(each, Expectation)]
     if isinstance(value, bool):
         return [("yes" if value else "no", "")]

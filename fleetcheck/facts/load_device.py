@@ -89,6 +89,9 @@ class Device(Section):
             raise NotMeasured(count.reason if isinstance(count, Absent) else listed.reason)
         if count < 0:
             raise NotMeasured(f"{self.label}: {self.where}.mismatch_count is {count}")
+        changes = self.raw.get("checksum_changes") if isinstance(self.raw, Mapping) else None
+        listed = [*listed, *({**each, "where": f"{each.get('case')}, a later pass"} if isinstance(each, Mapping) else each
+                             for each in (changes if isinstance(changes, list) else ()))]
         if not count and not listed:
             self.ended()
             return False

@@ -69,6 +69,8 @@ def count(window: Leaves, key: Key, total: Any, growth: Optional[Growth]) -> Non
         window.setdefault("ecc", {})[key[2]] = by
     elif key[0] == "nvlink":
         window["nvlink_errors"] = added(window.get("nvlink_errors"), by)
+    elif key[0] == "pcie":
+        window["pcie_" + key[2]] = by
     else:
         window.setdefault(key[0], {})[key[2]] = by
 
