@@ -1,7 +1,6 @@
 """Runs on the node: processes told apart by number and start time, and ended with everything they started."""
 
 import os
-import signal
 import time
 from typing import Any, Callable, Dict, List, Mapping
 
@@ -9,6 +8,8 @@ from fleetcheck.node import process
 
 PR_SET_CHILD_SUBREAPER = 36  # include/uapi/linux/prctl.h
 SAME_SECONDS = 0.02
+MARK = "FLEETCHECK_LOAD_FOLDER"
+"""Variable that every process of a load inherits, with the load's own folder: no other process has it."""
 
 Record = Dict[str, Any]
 
@@ -113,6 +114,19 @@ def collect(pid: int) -> None:
         pass
 
 
+def marked(folder: str) -> List[process.Process]:
+    """Living processes that inherited the mark of a load, wherever they went."""
+    entry, found = ("%s=%s" % (MARK, folder)).encode(), []
+    for one in process.processes():
+        try:
+            with open("/proc/%d/environ" % one.pid, "rb") as environment:
+                if entry in environment.read().split(b"\0") and one.state not in "ZX":
+                    found.append(one)
+        except OSError:
+            pass
+    return found
+
+
 def wait_gone(told: Mapping[str, Any], seconds: float) -> bool:
     """Whether a recorded process ended within ``seconds``."""
     until = time.monotonic() + seconds
@@ -121,6 +135,3 @@ def wait_gone(told: Mapping[str, Any], seconds: float) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-TERM = signal.SIGTERM

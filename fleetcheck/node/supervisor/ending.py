@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from typing import Any, Dict, List
 
 from fleetcheck.node import process
@@ -37,9 +38,21 @@ def end_processes(host: Host, folder: str, patience: float = 0.0) -> List[str]:
     sessions = read_json(os.path.join(folder, state.SESSIONS)).get("sessions", [])
     if supervisor and (alive.is_alive(supervisor, folder) or alive.members(supervisor)):
         sessions = [supervisor] + sessions
-    stuck = [one for each in sessions for one in alive.end_session(each)]
+    stuck = [one for each in sessions for one in alive.end_session(each)] + end_marked(folder)
     cgroup.remove(read_json(os.path.join(folder, state.GROUPS)).get("cgroups", []))
     return left + [in_words(one) for one in stuck]
+
+
+def end_marked(folder: str) -> List[process.Process]:
+    """Kill what a load started and nobody looks after any more; what no signal ended within a second."""
+    until = time.monotonic() + 1.0
+    left = alive.marked(folder)
+    while left and time.monotonic() < until:
+        for one in left:
+            process.kill(one.pid)
+        time.sleep(0.02)
+        left = alive.marked(folder)
+    return left
 
 
 def unit_left(host: Host, folder: str) -> List[str]:

@@ -70,6 +70,11 @@ def needs_torch(name: str) -> bool:
     return bool(getattr(module(name), "TORCH", True))
 
 
+def has_devices(name: str) -> bool:
+    """Whether a load runs on accelerators; else it is about the machine itself."""
+    return needs_torch(name) or scope(name) == "device"
+
+
 def scope(name: str) -> str:
     """"device" for one process an accelerator, "node" for one over all."""
     return str(getattr(module(name), "SCOPE", "node"))

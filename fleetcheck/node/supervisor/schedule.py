@@ -9,12 +9,13 @@ LEAST_SECONDS = 5.0
 
 
 class Turn(NamedTuple):
-    """One load's turn: seconds it shall run, seconds after which it is ended whatever it does."""
+    """One load's turn: seconds it shall run and after which it is ended whatever it does; cut: no time for all it wants."""
 
     load: str
     seconds: float
     ends_in: float
     settings: Dict[str, Any]
+    cut: bool
 
 
 class Schedule:
@@ -30,12 +31,12 @@ class Schedule:
         if not self.repeat and self.number >= len(self.entries):
             return None
         entry = self.entries[self.number % len(self.entries)]
-        if left < min(entry["seconds"], LEAST_SECONDS):
+        if self.number and left < min(entry["seconds"], LEAST_SECONDS):
             return None
         self.number += 1
         late = min(START_SECONDS, left * LATE_SHARE)
         return Turn(entry["load"], min(entry["seconds"], left - late), min(entry["seconds"] + LATE_SECONDS, left),
-                    entry["settings"])
+                    entry["settings"], entry["seconds"] > left - late)
 
     def complete(self) -> bool:
         """Whether every load had its turn."""

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Mapping
 
 from fleetcheck.node import process
 from fleetcheck.node.host import Host
-from fleetcheck.node.supervisor import alive, results, snapshots, state
+from fleetcheck.node.supervisor import alive, request, results, snapshots, state
 from fleetcheck.node.supervisor.files import Lines, read_json, write_json
 from fleetcheck.node.supervisor.schedule import Schedule, Turn
 from fleetcheck.node.supervisor.turn import Course
@@ -22,12 +22,12 @@ AFTER_SHARE = 0.2
 class Supervisor:
     """Everything of one load that lives while it runs."""
 
-    def __init__(self, host: Host, folder: str, request: Mapping[str, Any]) -> None:
-        self.host, self.folder, self.request = host, folder, request
+    def __init__(self, host: Host, folder: str, asked: Mapping[str, Any]) -> None:
+        self.host, self.folder, self.request = host, folder, asked
         self.began = time.monotonic()
-        self.deadline = self.began + request["seconds"]
-        self.grace = min(request["grace_seconds"], request["seconds"] * 0.2)
-        self.scratch = host.path(request["scratch"]) if request["scratch"] else ""
+        self.deadline = self.began + asked["seconds"]
+        self.grace = min(asked["grace_seconds"], asked["seconds"] * 0.2)
+        self.scratch = host.path(asked["scratch"]) if asked["scratch"] else ""
         self.stopped = False
         self.current = ""
         self.results: Dict[str, Dict[str, Any]] = {}
@@ -63,14 +63,19 @@ class Supervisor:
             if turn is None:
                 break
             self.one(turn, device)
-        self.cut = not schedule.complete()
+            self.cut = self.cut or turn.cut and not schedule.repeat
+        self.cut = self.cut or not schedule.complete()
 
     def one(self, turn: Turn, device: str) -> None:
         """One load's turn, and its result on disk."""
         self.current = turn.load
         self.watch.turn(turn.load)
         self.say()
-        result = Course(self, turn, device, self.devices(device)).run()
+        if request.has_devices(turn.load):
+            course = Course(self, turn, device, self.devices(device))
+        else:
+            course = Course(self, turn, "cpu", [{"index": 0, "uuid": ""}])
+        result = course.run()
         self.results[turn.load] = results.of_passes(self.results.get(turn.load, {}), result)
         write_json(os.path.join(self.folder, state.RESULTS), self.results)
         self.current = ""

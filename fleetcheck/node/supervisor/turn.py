@@ -6,7 +6,6 @@ import time
 from typing import Any, Dict, List, Mapping, Sequence
 
 from fleetcheck.node.supervisor import alive, cgroup, loadprocess, request, results
-from fleetcheck.node.supervisor.files import write_json
 from fleetcheck.node.supervisor.schedule import Turn, groups
 
 SPARE_BYTES = 256 << 20
@@ -56,6 +55,7 @@ class Course:
         }
         visible = ",".join(str(device.get("uuid") or device["index"]) for device in devices)
         environment = {"CUDA_VISIBLE_DEVICES": visible} if self.device == "cuda" else {}
+        environment[alive.MARK] = supervisor.folder
         argv = loadprocess.command(supervisor.folder, request.needs_torch(turn.load), supervisor.request)
         started = loadprocess.LoadProcess(argv, asked, devices, environment, self.group, supervisor.measured)
         self.processes.append(started)
@@ -92,7 +92,7 @@ class Course:
 
     def named(self, devices: Sequence[Mapping[str, Any]]) -> Any:
         """The GPU and UUID of an event about these devices: none when there are several."""
-        one = devices[0] if len(devices) == 1 and request.needs_torch(self.turn.load) else {"index": None, "uuid": ""}
+        one = devices[0] if len(devices) == 1 and request.has_devices(self.turn.load) else {"index": None, "uuid": ""}
         return one["index"], one.get("uuid", "")
 
     def lost(self, error: str, devices: Sequence[Mapping[str, Any]]) -> None:
@@ -119,8 +119,3 @@ class Course:
         group = cgroup.make(name, limit(self.turn.settings) + SPARE_BYTES)
         self.supervisor.remember_group(group)
         return group
-
-
-def remember(path: str, key: str, values: List[Any]) -> None:
-    """Write down what must be ended even if the supervisor is killed."""
-    write_json(path, {key: values})
