@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetcheck.facts.load_device import behind_peers, below, drifting
+from fleetcheck.facts.load_device import behind_peers, below, drifting, supported
 from fleetcheck.facts.load_limits import known
 from fleetcheck.facts.load_ready import real
 
@@ -10,15 +10,15 @@ pytestmark = pytest.mark.usefixtures("gpu_profile")
 
 
 @pytest.fixture
-def floors(profile):
-    """TFLOP/s that every accelerator reaches, by dtype."""
-    return known(profile, "tflops")
-
-
-@pytest.fixture
 def real_matmul(gemm_load, node):
     """Accelerators to which floors apply."""
     return real(gemm_load, node)
+
+
+@pytest.fixture
+def floors(profile, real_matmul):
+    """TFLOP/s that every accelerator reaches, by dtype that the node's torch can compute in."""
+    return supported(known(profile, "tflops"), real_matmul)
 
 
 @pytest.fixture

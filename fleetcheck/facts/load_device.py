@@ -52,6 +52,11 @@ class Device(Section):
         self.ended()
         return self.metrics.rate(metric)
 
+    def unsupported(self, dtype: str) -> bool:
+        """Whether the device's software says that it cannot compute in a dtype."""
+        refused = self.raw.get("unsupported") if isinstance(self.raw, Mapping) else None
+        return isinstance(refused, Mapping) and dtype in refused
+
     def ended(self) -> None:
         """Raises NotMeasured on a device whose load broke off: that is a finding of its own."""
         if self.error:
@@ -128,6 +133,15 @@ def below(device: Device, floors: Mapping[str, Bound], prefix: str) -> Concern |
     """Which of a device's rates are outside their limits. floors: by what follows the prefix in the metric's name."""
     slow, gaps = _sorted(((name, f"{prefix}{name}") for name in floors), lambda name, metric: _under(device, metric, floors[name]))
     return _verdict(slow, gaps, "")
+
+
+def supported(floors: Mapping[str, Bound], devices: Parts[Device]) -> Mapping[str, Bound]:
+    """The floors of those dtypes in which some device could compute; an old torch has no fp8. Raises NotMeasured where none is left."""
+    told = devices.present
+    left = {dtype: bound for dtype, bound in floors.items() if not told or not all(device.unsupported(dtype) for device in told)}
+    if not left:
+        raise NotMeasured(f"no accelerator could compute in {', '.join(floors)}")
+    return left
 
 
 def _under(device: Device, metric: str, bound: Bound) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from fleetcheck.sandbox.loads import LoadFault
 from fleetcheck.sandbox.nvml_rules import NvmlRule
 from fleetcheck.sandbox.values import AbsolutePath, CommandName, Content, Filesystem, Text
 
@@ -76,6 +77,7 @@ class Overrides(Entry):
     files: Mapping[AbsolutePath, Content] = Field(default_factory=dict)
     statvfs: Mapping[AbsolutePath, Filesystem] = Field(default_factory=dict)
     commands: Mapping[CommandName, CommandAnswer | None] = Field(default_factory=dict)
+    loads: tuple[LoadFault, ...] = ()
 
     def then(self, later: Overrides) -> Overrides:
         """Both, the later one winning where they speak of the same thing."""
@@ -86,6 +88,7 @@ class Overrides(Entry):
             files=_over(self.files, later.files),
             statvfs=filesystems(self.statvfs, later.statvfs),
             commands=_over(self.commands, later.commands),
+            loads=self.loads + later.loads,
         )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from fleetcheck.inventory import Inventory, Node
+from fleetcheck.sandbox import loads
 from fleetcheck.sandbox.errors import SandboxError
 from fleetcheck.sandbox.layout import IDENTITY, KNOWN_HOSTS, PLAN, SSH_CONFIG, Endpoint
 from fleetcheck.sandbox.plan import Planned, plan
@@ -92,7 +93,8 @@ def realise_all(planned: Sequence[Planned], directory: Path) -> list[Endpoint]:
             raise SandboxError(f"{one.where}: {one.node.name}: {problem}") from problem
         except (OSError, ValueError, OverflowError) as problem:  # a path or a time that no machine can have; a full disk
             raise SandboxError(f"{one.where}: {one.node.name}: {_refused(problem, folder)}") from problem
-        endpoints.append(Endpoint(one.node.name, str(layout.home), layout.environment()))
+        environment = {**layout.environment(), **loads.environment(one.overrides.loads)}
+        endpoints.append(Endpoint(one.node.name, str(layout.home), environment))
     return endpoints
 
 

@@ -21,6 +21,9 @@ HOSTILE = {
     "a negative rate": ({gpu("hbm", "metrics.copy_gb_s"): -1.0}, "gpu_memory_is_fast_enough no_gpu_memory_is_slower_than_its_peers"),
     "no number": ({gpu("hbm", "metrics.copy_gb_s"): NAN}, "gpu_memory_is_fast_enough no_gpu_memory_is_slower_than_its_peers"),
     "two to the 64th": ({gpu("hbm", "metrics.copy_gb_s"): HUGE}, "gpu_memory_is_fast_enough no_gpu_memory_is_slower_than_its_peers"),
+    "fp8 on all GPUs but one": ({gpu("gemm", "unsupported"): {"fp8": "no"}, gpu("gemm", "metrics.tflops_fp8"): ...}, "matmul_reaches_its_floor"),
+    "no dtype at all": ({key: value for number in range(GPUS) for key, value in {
+        gpu("gemm", "unsupported", number): {"bf16": "no", "fp8": "no"}, gpu("gemm", "metrics", number): {}}.items()}, "matmul_reaches_its_floor"),
     "nine tenths": ({gpu("gemm", "tenths.tflops_bf16"): [720.0] * 9}, "matmul_does_not_slow_down"),
     "eleven tenths": ({gpu("gemm", "tenths.tflops_bf16"): [720.0] * 11}, "matmul_does_not_slow_down"),
     "tenths of text": ({gpu("gemm", "tenths.tflops_bf16"): ["x"] * 10}, "matmul_does_not_slow_down"),

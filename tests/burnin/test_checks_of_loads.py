@@ -91,6 +91,8 @@ FAULTS = {
         "data_arrives_whole_between_gpus": "GPU 0 → GPU 1: 1 values arrived otherwise"}),
     "a repeat that differs": (wrong("sdc", where="gemm-bf16-4096, repeat 7", address="gemm-bf16-4096, repeat 7"), {
         "gpus_repeat_their_results": "GPU 3: 2 wrong: at gemm-bf16-4096, repeat 7"}),
+    "a later pass that differs": ({gpu("sdc", "checksum_changes"): [{"case": "step-fp32", "expected": "00000003", "got": "00000007"}]}, {
+        "gpus_repeat_their_results": "GPU 3: 1 wrong: at step-fp32, a later pass 00000007 instead of 00000003"}),
     "an odd GPU": (sums(3), {
         "gpus_agree_with_each_other": "GPU 3: computes otherwise than its peers: gemm-bf16-4096 00000bad, on 7 of 8 it is 000000005eed"}),
     "GPUs half and half": ({key: value for number in range(4) for key, value in sums(number).items()}, {
@@ -175,6 +177,9 @@ LOOKALIKES = {
     "a hung call named": {"telemetry.events": [event("telemetry", "telemetry hung for 12 s at GPU 3: nvmlDeviceGetTemperature")]},
     "old errors": {f"snapshots.{when}.gpu.data.gpus.3.{leaf}": 7 for when in ("before", "after") for leaf in ("ecc.volatile_uncorrected", "remap.uncorrectable")},
     "a little warm-up": {gpu("gemm", "tenths.tflops_bf16"): [740.0, 730.0] + [715.0] * 8},
+    "a torch without fp8": {key: value for number in range(GPUS) for key, value in {
+        gpu("gemm", "unsupported", number): {"fp8": "torch has no float8_e4m3fn"}, gpu("gemm", "metrics.tflops_fp8", number): ...,
+        gpu("gemm", "tenths.tflops_fp8", number): ...}.items()},
     "the deadline": {"load.ended_why": "deadline"},
 }
 SITE = {
