@@ -30,8 +30,8 @@ class Careful(Nvml):
         self.hung = hung
 
     def attempt(self, function: Callable[..., Any], *args: Any) -> Tuple[str, Any]:
-        """As Nvml.attempt; a call that hung is not made again."""
-        if "%s: %s" % (self.label, function.__name__) in self.hung:
+        """As Nvml.attempt; a call that hung is not made again, nor any of a GPU with two such calls."""
+        if self.label in self.hung or "%s: %s" % (self.label, function.__name__) in self.hung:
             return HUNG, None
         return Nvml.attempt(self, function, *args)
 

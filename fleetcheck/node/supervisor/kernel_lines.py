@@ -102,7 +102,7 @@ class KernelLines:
         """Lines of one shape only so often until ``calm`` is called."""
         found = []
         for record in records:
-            shape = kernel_log.shape(record.text)
+            shape = shape_of(record.text)
             self.counts[shape] = self.counts.get(shape, 0) + 1
             if self.counts[shape] <= MOST_OF_A_KIND:
                 found.append(line(record.text))
@@ -113,6 +113,16 @@ class KernelLines:
         left = {shape: count - MOST_OF_A_KIND for shape, count in self.counts.items() if count > MOST_OF_A_KIND}
         self.counts = {}
         return [line(shape)._replace(text="%d more kernel lines like: %s" % (count, shape)) for shape, count in left.items()]
+
+
+def shape_of(text: str) -> str:
+    """What lines of one kind share: their text without numbers; an Xid keeps its GPU and code.
+
+    >>> shape_of("EDAC MC0: 3 CE memory read error")
+    'EDAC MC#: # CE memory read error'
+    """
+    shape = kernel_log.shape(text)
+    return shape if "Xid" in shape else re.sub(r"\d+", "#", shape)
 
 
 def line(text: str) -> Line:

@@ -82,11 +82,10 @@ class Supervisor:
         self.say()
 
     def device(self) -> str:
-        """cuda or cpu: as asked, or by whether NVML knows a GPU."""
-        if self.request["device"] != "cpu":
-            until = time.monotonic() + min(IDENTITY_SECONDS, self.left() / 4)
-            while not self.watch.told and time.monotonic() < until and not self.stopped:
-                self.attend(0.1)
+        """cuda or cpu: as asked, or by whether NVML knows a GPU; first it is awaited that NVML says which there are."""
+        until = time.monotonic() + min(IDENTITY_SECONDS, self.left() / 4)
+        while not self.watch.told and time.monotonic() < until and not self.stopped:
+            self.attend(0.1)
         if self.request["device"] != "auto":
             return str(self.request["device"])
         return "cuda" if self.watch.identities else "cpu"

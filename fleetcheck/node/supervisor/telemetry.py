@@ -15,6 +15,8 @@ from fleetcheck.node.supervisor import alive, sampler
 
 MOST_STARTS = 40
 STARVED_FACTOR = 6
+HUNG_CALLS = 2
+"""So many different calls that hang make their GPU one that hangs."""
 LINE_LIMIT = 4 << 20
 
 
@@ -91,6 +93,9 @@ class Telemetry:
         self.trouble("telemetry hung for %g s at %s (process state %s); this value is not asked for again" % (
             time.monotonic() - self.last, step, process.state_of(self.pid)), gpu_of(step))
         self.hung.add(step)
+        label = step.split(":")[0]
+        if sum(1 for each in self.hung if each.startswith(label + ": ")) >= HUNG_CALLS:
+            self.hung.add(label)
         self.end()
         self.begin()
 
