@@ -66,6 +66,20 @@ def guarded(work: Callable[[], None], reports: Sequence[Report], refused: List[M
             report.fail("%s: %s" % (report.doing, in_words(error)))
 
 
+def blame(pairs: Sequence[Pair], words: str) -> bool:
+    """After an error of several devices together: it goes to those that fail by themselves as well, to a single one in any case."""
+    for report, device in pairs:
+        try:
+            device.use()
+            device.torch.zeros(16, device=device.at).add_(1)
+            device.sync()
+        except RuntimeError:
+            report.fail("%s: %s" % (report.doing, words))
+    if len(pairs) == 1:
+        pairs[0][0].fail("%s: %s" % (pairs[0][0].doing, words))
+    return any(report.error for report, _ in pairs)
+
+
 def start(work: Callable[..., None], *arguments: Any) -> threading.Thread:
     """A thread that ends with the process."""
     thread = threading.Thread(target=work, args=arguments, daemon=True)

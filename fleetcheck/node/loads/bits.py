@@ -31,6 +31,15 @@ def differences(torch: Any, expected: Any, got: Any, pattern: str, where: str = 
          "got": hexadecimal(int(theirs[place]), size), "pattern": pattern} for place in places]
 
 
+def word_differences(torch: Any, expected: Any, got: Any, offset: int, pattern: str) -> Tuple[int, List[Dict[str, Any]]]:
+    """The same for int64 words of a tested memory, by address: the byte in it; ``offset``: the number of the first word."""
+    wrong = expected != got
+    count = int(torch.count_nonzero(wrong))
+    return count, [
+        {"address": 8 * (offset + place), "expected": hexadecimal(int(expected[place]), 8), "got": hexadecimal(int(got[place]), 8),
+         "pattern": pattern} for place in (first_places(torch, wrong, NAMED) if count else [])]
+
+
 def first_places(torch: Any, wrong: Any, most: int) -> List[int]:
     """Positions of the first few set elements of a flat tensor of bools."""
     return [int(place) for place in torch.nonzero(wrong).reshape(-1)[:most].tolist()]

@@ -13,11 +13,10 @@ from typing import Any, Callable, List, Sequence, Tuple
 from fleetcheck.node.loads import bits, faults
 from fleetcheck.node.loads.task import Task
 
-FREE_BYTES = 4 << 20
-CACHE_BYTES = 32 << 20
+FREE_BYTES = 2 << 20
 PACES = {"bytes": 1e9, "bf16": 4e9, "fp16": 0.05e9, "fp32": 4e9}
 """Bytes and floating-point operations in a second."""
-RESTS = 4.0
+LONGEST_REST_SECONDS = 2.0
 UNSUPPORTED = {"tf32": "the stand-in has no tensor cores", "fp8": "the stand-in has no fp8 units"}
 
 Work = Callable[[], Any]
@@ -97,8 +96,8 @@ class CpuDevice:
         return took
 
     def rest(self, seconds: float) -> None:
-        """Leave the processors to others for a while after so many seconds of work."""
-        time.sleep(min(1.0, RESTS * seconds))
+        """Leave the processors to others for about so many seconds."""
+        time.sleep(min(LONGEST_REST_SECONDS, seconds))
 
     def together(self, works: Sequence[Tuple[Work, int, float]]) -> List[float]:
         """Seconds of each work, all begun at once."""

@@ -1,5 +1,6 @@
 """Runs on the node: one CUDA accelerator: timed with events on its own streams, addressed by its UUID."""
 
+import threading
 from typing import Any, Callable, List, MutableMapping, Sequence, Tuple
 
 from fleetcheck.node.loads.task import Task
@@ -9,6 +10,9 @@ NEEDS = {"bf16": (8, 0), "tf32": (8, 0), "fp16": (7, 0), "fp8": (8, 9)}
 FLUSH_BYTES = 256 << 20
 KEPT_FREE_BYTES = 512 << 20
 """Left for workspaces of libraries when memory is filled."""
+
+TF32 = threading.Lock()
+"""torch's switch for tf32 holds for the whole process: held while a product of fp32 matrices is launched."""
 
 Work = Callable[[], Any]
 

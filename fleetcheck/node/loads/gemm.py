@@ -2,7 +2,7 @@
 
 from typing import Any, Callable, Dict, List
 
-from fleetcheck.node.loads import atwork, bits
+from fleetcheck.node.loads import atwork, bits, cuda_device
 from fleetcheck.node.loads.report import Report
 from fleetcheck.node.loads.task import Task
 
@@ -130,8 +130,9 @@ def multiplication(torch: Any, dtype: str, a: Any, b: Any) -> Callable[[], Any]:
         return lambda: torch.matmul(left, right, out=out)
 
     def multiply() -> Any:
-        torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
-        return torch.matmul(left, right, out=out)
+        with cuda_device.TF32:
+            torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
+            return torch.matmul(left, right, out=out)
 
     return multiply
 

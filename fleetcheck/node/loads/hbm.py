@@ -4,7 +4,7 @@ from typing import Any, Dict, List, Tuple
 
 from fleetcheck.node.loads import atwork, bits, patterns
 from fleetcheck.node.loads.report import Report
-from fleetcheck.node.loads.task import Malformed, Task
+from fleetcheck.node.loads.task import Task
 
 SCOPE = "device"
 TORCH = True
@@ -50,13 +50,13 @@ def work(task: Task, device: Any, report: Report) -> None:
 
 
 def words_of(task: Task, device: Any) -> int:
-    """Words of one buffer: what is asked for, but no more than a fifth of what is free."""
+    """Words of one buffer: what is asked for, but no more than a fifth of what is free. RuntimeError when that is nothing."""
     fits = device.free_bytes() // 5
     wanted = int(task.number("buffer_bytes", BUFFER_BYTES[device.kind], 4096, 1 << 40))
     if device.kind == "cuda":
         wanted = min(wanted, fits)
     if wanted < 4096:
-        raise Malformed("only %d bytes of memory are free on device %d" % (device.free_bytes(), device.index))
+        raise RuntimeError("only %d bytes of memory are free" % device.free_bytes())
     return wanted // patterns.WORD_BYTES
 
 
@@ -66,8 +66,7 @@ def compared(torch: Any, source: Any, target: Any) -> Tuple[int, List[Any]]:
     some = []  # type: List[Any]
     piece = 1 << 24
     for start in range(0, source.numel(), piece):
-        count, found = bits.differences(torch, source[start:start + piece], target[start:start + piece], "copy",
-                                        "" if not start else "piece %d," % (start // piece))
+        count, found = bits.word_differences(torch, source[start:start + piece], target[start:start + piece], start, "copy")
         total += count
         some += found
     return total, some

@@ -52,7 +52,7 @@ def work(task: Task, device: Any, report: Report) -> None:
                 steps(memory)
             cycle += 1
             report.tell("cycles", cycle)
-            device.rest(time.monotonic() - began)
+            device.rest(min(time.monotonic() - began, task.left()))
     except OutOfTime:
         pass
     finally:
@@ -111,13 +111,7 @@ class Memory:
         """Tell every word of a chunk that is not as stored."""
         expected = self.scratch[:words.numel()]
         pattern.fill(expected, offset)
-        wrong = expected != words
-        count = int(self.torch.count_nonzero(wrong))
-        if count:
-            self.report.mismatch(count, [{
-                "address": (offset + place) * patterns.WORD_BYTES, "expected": bits.hexadecimal(int(expected[place]), 8),
-                "got": bits.hexadecimal(int(words[place]), 8), "pattern": pattern.name,
-            } for place in bits.first_places(self.torch, wrong, bits.NAMED)])
+        self.report.mismatch(*bits.word_differences(self.torch, expected, words, offset, pattern.name))
 
     def tell(self, free: int, cycles: int) -> None:
         """How much was read back with every kind of pattern."""

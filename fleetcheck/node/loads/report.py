@@ -93,7 +93,9 @@ class Report:
         """``count`` values that are wrong, and some of them."""
         self.mismatch_count += count
         self.mismatches += some[:max(0, MOST_MISMATCHES - len(self.mismatches))]
-        if count:
+        now = time.monotonic()
+        if count and now - self._emitted.get("mismatch_count", (-EMIT_SECONDS, 0))[0] >= EMIT_SECONDS:
+            self._emitted["mismatch_count"] = (now, 0)
             self.task.emit(self.index, "mismatch_count", self.mismatch_count)
 
     def fail(self, error: str) -> None:
