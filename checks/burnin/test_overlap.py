@@ -7,7 +7,7 @@ from fleetcheck.facts.load_limits import limit
 from fleetcheck.facts.load_ready import accelerators, real
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
-RATES = ("overlap_ratio",)
+RATES = ("overlap_fraction",)
 
 
 @pytest.fixture
@@ -31,7 +31,13 @@ def overlapping(overlap_load, node):
 @pytest.mark.check(component="gpu", severity="degraded", action="observe", tiers=("full", "burnin", "acceptance"), needs="idle")
 def test_copies_and_matmul_overlap(real_overlapping, least):
     """A GPU copies while it multiplies, and neither waits for the other. Look at its copy engines, PCIe link and power."""
-    assert not real_overlapping.offending(lambda gpu: gpu.rate("overlap_ratio") not in least)
+    assert not real_overlapping.offending(lambda gpu: gpu.rate("overlap_fraction") not in least)
+
+
+@pytest.mark.check(component="gpu", severity="fatal", action="replace", tiers=("full", "burnin", "acceptance"), needs="idle")
+def test_results_beside_copies_are_right(overlap_load):
+    """Products computed beside copies, and the copies, are what they should be. A GPU that errs only when busy: replace it."""
+    assert not overlap_load.devices.offending(lambda gpu: gpu.wrong())
 
 
 @pytest.mark.check(component="gpu", severity="degraded", action="observe", tiers=("full", "burnin", "acceptance"), needs="idle")

@@ -39,8 +39,6 @@ LIMITS: Mapping[str, Bound] = {
     "load_corrected_errors_per_second": _bound(
         "errors/s", "storms seen under load: 4,647 to 17,657 a second; a good GPU counts none; unverified", high=1000),
     "load_nvlink_errors_per_second": _bound("errors/s", "NVIDIA DCGM fails at 100 a second, warns at 1 a minute", high=10),
-    "overlap_fraction": _bound(
-        "of the time each takes alone", "microsoft/superbenchmark computation-communication-overlap; unverified", low=0.75),
 }
 
 

@@ -37,6 +37,8 @@ def odd_ones(result: Result) -> list[Offender]:
     differ, degraded."""
     sums, gaps = _sums(result.devices)
     offenders = [offender for device in sums for offender in _judged(device, sums)]
+    changed, unclear = _on_the_way(result)
+    offenders, gaps = [*offenders, *changed], [*gaps, *unclear]
     running = recording.current()
     if running is not None:
         running.offenders.extend(offenders)
@@ -44,6 +46,23 @@ def odd_ones(result: Result) -> list[Offender]:
     if not offenders and (gaps or len(sums) < 2):
         raise NotMeasured("; ".join(gaps) or "one accelerator alone has nothing to compare with")
     return offenders
+
+
+def _on_the_way(result: Result) -> tuple[list[Offender], list[str]]:
+    """Results that changed between two accelerators without a third to say where: both may be at fault; and what cannot be read."""
+    told = result.raw.get("undecided", []) if isinstance(result.raw, Mapping) else []
+    labels = {device.label: device for device in result.devices.present}
+    found, gaps = list[Offender](), [] if isinstance(told, list) else [f"{result.where}.undecided is {told!r:.60}"]
+    for each in told if isinstance(told, list) else []:
+        if isinstance(each, Mapping) and "checksums" in each:
+            continue  # judged from the checksums themselves
+        ends = [f"GPU {each.get(end)}" for end in ("from", "to")] if isinstance(each, Mapping) else []
+        if not ends or not set(ends) <= set(labels):
+            gaps.append(f"{result.where}.undecided holds {each!r:.80}")
+            continue
+        text = f"{each.get('case')!s:.60} from {ends[0]} to {ends[1]}: {each.get('reason')!s:.120}"
+        found += [_offender(labels[end], Concern(text, "degraded", "isolate")) for end in ends]
+    return found, gaps
 
 
 def _sums(devices: Parts[Device]) -> tuple[dict[Device, dict[str, str]], list[str]]:
