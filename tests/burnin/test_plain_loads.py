@@ -119,7 +119,7 @@ def test_a_simulated_node_takes_little_of_the_machine_it_shares(run, tmp_path):
 
 
 def test_a_disk_gives_back_what_was_written_and_keeps_nothing(run, tmp_path):
-    result, lines = run("disk", settings={"bytes": 12 * MIB}, scratch=tmp_path)
+    result, _ = run("disk", settings={"bytes": 12 * MIB}, scratch=tmp_path)
     disk = only(result)
     assert result["ok"] and f"disk {tmp_path}" == disk["name"] and 0 == disk["mismatch_count"]
     assert disk["metrics"]["disk_write_mb_s"] > 0 and disk["metrics"]["disk_read_mb_s"] > 0
