@@ -31,7 +31,11 @@ class Journal:
 
     def append(self, record: Any) -> int:
         """Write one record; its offset in the file. Raises RunError when the disk refuses it."""
-        line = json.dumps(records.as_line(record), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        return self.append_text(as_text(record))
+
+    def append_text(self, text: bytes) -> int:
+        """Write a record that is JSON already, on one line; its offset in the file. Raises RunError when the disk refuses it."""
+        line = text + b"\n"
         with self._lock:
             offset = self._stream.tell()
             self._write(line, offset)
@@ -50,6 +54,11 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
+
+
+def as_text(record: Any) -> bytes:
+    """A record as its line, without the end of line."""
+    return json.dumps(records.as_line(record), separators=(",", ":"), allow_nan=False).encode()
 
 
 def _whole(stream: BinaryIO) -> int:

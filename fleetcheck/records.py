@@ -23,7 +23,8 @@ UNREACHABLE = frozenset({
 class Failure:
     """Why a probe brought no answer. kind: one of UNREACHABLE, or no-python, become-refused, truncated, garbled, too-large,
     deadline, disconnected, wrong-machine, node-code, controller
-    (trouble on this side). message: node, what was attempted, evidence quoted, what to do."""
+    (trouble on this side), deferred (a load that would have disturbed a job), unclaimed (nobody may load it).
+    message: node, what was attempted, evidence quoted, what to do."""
 
     kind: str
     message: str

@@ -57,6 +57,8 @@ def begin(this: Run, inventory: Inventory, terms: Terms, gathering: Gathering, a
         facts = gathering.asked_of(name)
         gathering.adopt((name, PROBE), offset)
         when_all(facts.values(), partial(_ready, loads, gathering, name, list(facts)), offset.set_exception)
+    for name in terms.unclaimed:
+        gathering.adopt((name, PROBE), loads.refuse(this.id, name))
     loads.tidy([each for each in asked if (each[0].name, PROBE) in kept], before)
     return loads
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from fleetcheck.burnin import told
+from fleetcheck.burnin.book import now, slim
 from fleetcheck.burnin.record import Kept
 from fleetcheck.burnin.steps import Step, Steps
-from fleetcheck.burnin.under import Under, poll_seconds
+from fleetcheck.burnin.under import PROBE, Under, poll_seconds
 from fleetcheck.exchange import Request
 from fleetcheck.inventory import Node
 from fleetcheck.quoting import escaped
-from fleetcheck.records import Failure
+from fleetcheck.records import Evidence, Failure
 from fleetcheck.run import RunError
 
 
@@ -48,6 +49,13 @@ class Loads(Steps):
             "nodes": len(wanted), "tier": asked.tier, "seconds": self.terms.node_seconds, "waves": len(self.terms.waves),
             "until": asked.until.isoformat() if asked.until else "", "poll_seconds": self.every})
         return {name: each.offset for name, each in self.under.items()}
+
+    def refuse(self, run: str, node: str) -> Future[int]:
+        """The evidence of a node that nobody may load."""
+        failure = Failure("unclaimed", f"{node}: not loaded: the inventory gives no claim for it; write claim: slurm-job, or claim: none")
+        offset: Future[int] = Future()
+        offset.set_result(self.journal.append(Evidence(run, PROBE, PROBE, node, now(), 0.0, failure=failure)))
+        return offset
 
     def tidy(self, nodes: Iterable[tuple[Node, Request]], recalled: dict[str, Kept]) -> None:
         """End what an earlier session fetched and did not clean up."""
@@ -157,6 +165,7 @@ class Loads(Steps):
         for each in self.under.values():
             each.offset.cancel()
         self.book.close()
+        slim(self.book.path, {name for name, each in self.under.items() if each.cleaned and not each.offset.cancelled()})
 
     def _end_all(self, open_: Sequence[Under]) -> None:
         deadline = time.monotonic() + self.patience.closing

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fleetcheck.burnin.book import CLOSED, Line, heads, told_at
+from fleetcheck.burnin.book import CLOSED, Line, heads, rest_at, telemetry_at
 from fleetcheck.burnin.schedule import ABOUT
-from fleetcheck.records import Answer
+from fleetcheck.journal import as_text
+from fleetcheck.records import Answer, Evidence, as_line
+
+OF_A_LINE = ("windows", "events", "windows_bytes", "events_bytes", "ref")
+"""What a line says of itself alone."""
 
 
 @dataclass
@@ -56,7 +60,7 @@ class Kept:
             self.claim = ""
         self.state = line.what
         self.boot_id = self.boot_id or str(about.get("boot_id", ""))
-        self.about.update({name: value for name, value in about.items() if name not in ("windows", "events", "ref")})
+        self.about.update({name: value for name, value in about.items() if name not in OF_A_LINE})
 
     def _begin(self, line: Line) -> None:
         """What an earlier attempt left counts no more."""
@@ -74,28 +78,31 @@ def recalled(path: Path) -> dict[str, Kept]:
 
 
 def answers(path: Path, kept: Kept, wanted: Collection[str], missing: str) -> dict[str, Answer]:
-    """A load's answers, joined from its polls. missing: why a load has no result. Raises RunError."""
-    windows, events, results, snapshots = _joined(path, kept.polls)
-    loads = {name: _result(name, results, missing) for name in sorted({*wanted, *results} - set(ABOUT))}
-    return {
-        **loads,
-        "telemetry": _answer({"windows": windows, "events": events, "boot_id": kept.boot_id}, bool(kept.polls), missing),
-        "snapshots": _answer(snapshots, bool(snapshots), missing),
-        "load": Answer(ok=True, data=dict(kept.about)),
-    }
-
-
-def _joined(path: Path, polls: Iterable[int]) -> tuple[list[Any], list[Any], dict[str, Any], dict[str, Any]]:
-    windows: list[Any] = []
-    events: list[Any] = []
+    """A load's answers but for its telemetry, joined from its polls. missing: why a load has no result. Raises RunError."""
     results: dict[str, Any] = {}
     snapshots: dict[str, Any] = {}
-    for told in (told_at(path, offset) for offset in polls):
-        windows += told.get("windows", ())
-        events += told.get("events", ())
+    for told in (rest_at(path, offset) for offset in kept.polls):
         results.update(told.get("results", {}))
         snapshots.update(told.get("snapshots", {}))
-    return windows, events, results, snapshots
+    loads = {name: _result(name, results, missing) for name in sorted({*wanted, *results} - set(ABOUT))}
+    return {**loads, "snapshots": Answer(ok=True, data=snapshots) if snapshots else Answer(ok=False, error=missing),
+            "load": Answer(ok=True, data=dict(kept.about))}
+
+
+def evidence_text(path: Path, kept: Kept, evidence: Evidence, missing: str) -> bytes:
+    """The line of a load's evidence with its telemetry, which is put in as it lies on disk: a night's windows are not taken apart."""
+    return as_text(evidence).removesuffix(b"}}") + b',"telemetry":' + _telemetry(path, kept, missing) + b"}}"
+
+
+def _telemetry(path: Path, kept: Kept, missing: str) -> bytes:
+    """The answer ``telemetry`` as text."""
+    if not kept.polls:
+        return json.dumps(as_line(Answer(ok=False, error=missing))).encode()
+    parts = [telemetry_at(path, offset) for offset in kept.polls]
+    windows, events = (b",".join(filter(None, (part[place] for part in parts))) for place in (0, 1))
+    boot = json.dumps(kept.boot_id).encode()
+    return (b'{"ok":true,"seconds":0.0,"error":"","data":{"windows":[' + windows + b'],"events":[' + events + b'],"boot_id":' + boot
+            + b'},"metrics":{},"coverage":""}')
 
 
 def _result(name: str, results: Mapping[str, Any], missing: str) -> Answer:
@@ -106,7 +113,3 @@ def _result(name: str, results: Mapping[str, Any], missing: str) -> Answer:
     seconds, coverage = told.get("seconds"), told.get("coverage")
     return Answer(ok=True, seconds=float(seconds) if isinstance(seconds, (int, float)) else 0.0, data=told,
                   coverage=coverage if isinstance(coverage, str) else "")
-
-
-def _answer(told: Mapping[str, Any], known: bool, missing: str) -> Answer:
-    return Answer(ok=True, data=told) if known else Answer(ok=False, error=missing)

@@ -11,11 +11,11 @@ from fleetcheck import plan
 from fleetcheck.burnin import claims, told
 from fleetcheck.burnin.book import Book, now
 from fleetcheck.burnin.preflight import FRESH_SECONDS, look, trouble
-from fleetcheck.burnin.record import Kept, answers
+from fleetcheck.burnin.record import Kept, answers, evidence_text
 from fleetcheck.burnin.schedule import start
 from fleetcheck.burnin.terms import Terms
 from fleetcheck.burnin.timer import Timer
-from fleetcheck.burnin.under import END_SECONDS, POLL_SECONDS, PROBE, START_SECONDS, Under, next_poll
+from fleetcheck.burnin.under import END_SECONDS, POLL_BYTES, POLL_SECONDS, PROBE, START_SECONDS, Under, next_poll
 from fleetcheck.gather import Asks
 from fleetcheck.inventory import Inventory
 from fleetcheck.journal import Journal
@@ -155,7 +155,7 @@ class Steps:
 
     def _poll(self, under: Under) -> None:
         after = {"windows": under.kept.windows, "events": under.kept.events}
-        load = {"id": under.request.run, "after": after}
+        load = {"id": under.request.run, "after": after, "room": POLL_BYTES}
         try:
             answer = told.polled(self.exchange.ask(under.node, under.question("load_poll", POLL_SECONDS, load)))
         except told.Unusable as nothing:
@@ -177,8 +177,8 @@ class Steps:
         about = {"windows": len(answer.windows), "events": len(answer.events), "state": answer.state, "current": answer.current,
                  "ends_in": round(answer.ends_in), "done": sorted(answer.results),
                  "boot_id": answer.boot_id, "started_boot_id": answer.started_boot_id}
-        brought = {"windows": answer.windows, "events": answer.events, "results": kept.fresh(answer.results), "snapshots": answer.snapshots}
-        kept.polls.append(self.book.write(under.name, "polled", about, brought))
+        rest = {"results": kept.fresh(answer.results), "snapshots": answer.snapshots}
+        kept.polls.append(self.book.write_poll(under.name, about, answer.windows, answer.events, rest))
         kept.windows += len(answer.windows)
         kept.events += len(answer.events)
 
@@ -223,17 +223,16 @@ class Steps:
         kept.about.update(state=under.state, ended_why=under.ended_why, ended_at=now(), windows=kept.windows, events=kept.events,
                           started_boot_id=kept.boot_id, boot_id=under.boot_id or kept.boot_id)
         with self.one:  # a night's windows are many: one node's at a time
-            told_ = answers(self.book.path, kept, under.request.collectors, missing)
-            self._write(under, None, told_)
+            evidence = self._evidence(under, None, answers(self.book.path, kept, under.request.collectors, missing))
+            under.offset.set_result(self.journal.append_text(evidence_text(self.book.path, kept, evidence, missing)))
         self.book.write(under.name, "fetched", {"state": under.state})
         kept.state = "fetched"
         self.end(under)
 
-    def _write(self, under: Under, failure: Failure | None, told_: Mapping[str, Answer]) -> None:
+    def _evidence(self, under: Under, failure: Failure | None, told_: Mapping[str, Answer]) -> Evidence:
         began = under.kept.began or now()
         seconds = round(max(0.0, (datetime.fromisoformat(now()) - datetime.fromisoformat(began)).total_seconds()), 3)
-        evidence = Evidence(under.request.run, "load", PROBE, under.name, began, seconds, failure=failure, answers=told_)
-        under.offset.set_result(self.journal.append(evidence))
+        return Evidence(under.request.run, PROBE, PROBE, under.name, began, seconds, failure=failure, answers=told_)
 
     def end(self, under: Under) -> None:
         """Stop what runs, remove what it left; tried again a few times, for the node may be busy or away."""
@@ -280,5 +279,5 @@ class Steps:
         self.book.write(under.name, what, {"message": failure.message, "kind": failure.kind})
         under.kept.state = what
         if not under.offset.done():
-            self._write(under, failure, {})
+            under.offset.set_result(self.journal.append(self._evidence(under, failure, {})))
         self.free(under)

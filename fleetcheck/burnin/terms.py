@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fleetcheck.burnin import clock, schedule
 from fleetcheck.burnin.admission import Admission, admission
 from fleetcheck.burnin.power import draws
-from fleetcheck.inventory import Inventory, InventoryError, Node
+from fleetcheck.inventory import Inventory, InventoryError, Node, fold
 
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "none": (), "slurm-job": ("sbatch", "squeue", "scancel"), "slurm-reservation": ("scontrol", "squeue"),
@@ -34,13 +34,16 @@ class Asked:
 
 @dataclass(frozen=True)
 class Terms:
-    """What was settled. loads: by node; seconds: of each node's load, None for one round; waves: how many follow each other."""
+    """What was settled. loads: by node; seconds: of each node's load, None for one round; waves: how many follow each other;
+    unclaimed: nodes the inventory gives no claim for, so that they are not loaded.
+    """
 
     asked: Asked
     loads: Mapping[str, tuple[str, ...]]
     seconds: float | None
     admission: Admission
     waves: tuple[tuple[str, ...], ...]
+    unclaimed: tuple[str, ...] = ()
 
     def course(self, node: str, now: datetime.datetime) -> schedule.Course | None:
         """What a node runs that starts now; None when too little time is left for it."""
@@ -64,7 +67,11 @@ def settle(asked: Asked, inventory: Inventory, wanted: Mapping[str, Collection[s
     """The terms for these nodes. wanted: by node, what its checks ask of a load; resumed: some may have been loaded already, so
     that too little time is no reason to refuse. Raises LoadRefused or InventoryError.
     """
-    nodes = [node for node in inventory.nodes if node.name in wanted]
+    nodes = [node for node in inventory.nodes if node.name in wanted and node.claim]
+    unclaimed = tuple(node.name for node in inventory.nodes if node.name in wanted and not node.claim)
+    if not nodes:
+        raise LoadRefused(f"{inventory.path}: {fold(unclaimed)}: no claim is given, and a load needs one; write claim: slurm-job or "
+                          "claim: slurm-reservation under defaults, or claim: none where no scheduler hands out the nodes")
     for node in nodes:
         _claimable(inventory, node, which)
     loads = {node.name: schedule.chosen(asked.tier, wanted[node.name], (node.load or {}).get("loads") or ()) for node in nodes}
@@ -73,16 +80,14 @@ def settle(asked: Asked, inventory: Inventory, wanted: Mapping[str, Collection[s
         raise LoadRefused(f"{inventory.path}: {idle} has no load to run in tier {asked.tier}; choose another tier, or more of load: loads:")
     allowed = admission(draws(inventory, nodes), asked.max_loaded)
     waves = tuple(tuple(wave) for wave in allowed.waves(list(loads)))
-    return Terms(asked, loads, _seconds(asked, loads, len(waves), now, resumed), allowed, waves)
+    return Terms(asked, loads, _seconds(asked, loads, len(waves), now, resumed), allowed, waves, unclaimed)
 
 
 def _claimable(inventory: Inventory, node: Node, which: Callable[[str], str | None]) -> None:
-    if node.claim is None:
-        raise LoadRefused(f"{inventory.path}: {node.name} has no claim, and a load needs one; write claim: slurm-job or "
-                          "claim: slurm-reservation under defaults, or claim: none where no scheduler hands out the nodes")
-    missing = [program for program in PROGRAMS[node.claim] if which(program) is None]
+    programs = PROGRAMS[node.claim or "none"]
+    missing = [program for program in programs if which(program) is None]
     if missing:
-        raise LoadRefused(f"{inventory.path}: claim: {node.claim} of {node.name} needs {', '.join(PROGRAMS[node.claim])} on this machine, "
+        raise LoadRefused(f"{inventory.path}: claim: {node.claim} of {node.name} needs {', '.join(programs)} on this machine, "
                           f"and {missing[0]} is not on PATH; start the run where Slurm's programs are")
 
 

@@ -15,6 +15,8 @@ from fleetcheck.inventory import Node
 PROBE = "load"
 START_SECONDS, POLL_SECONDS, END_SECONDS = 95.0, 45.0, 95.0
 """What each question may take on the node."""
+POLL_BYTES = 1 << 20
+"""Of one poll's answer, roughly: many come at once, and in memory each is ten times as big."""
 LONGEST_POLL_SECONDS = 300.0
 SHORTEST_POLL_SECONDS = 10.0
 SECONDS_PER_NODE = 0.6

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fleetcheck.burnin import clock
-from fleetcheck.burnin.book import NAME, Line, heads, told_at
+from fleetcheck.burnin.book import NAME, Line, heads, rest_at, windows_at
 from fleetcheck.burnin.record import Kept
 from fleetcheck.quoting import escaped
 from fleetcheck.run import Run, RunError
@@ -116,14 +116,14 @@ def _seconds_to(moment: datetime.datetime) -> float:
 
 def _broken(path: Path, offset: int) -> dict[str, str]:
     """The loads of a poll that did not end well, with what they said."""
-    results = told_at(path, offset).get("results", {})
+    results = rest_at(path, offset).get("results", {})
     return {str(load): escaped(str(told.get("error") or "not ok"))[:120] for load, told in results.items()
             if isinstance(told, Mapping) and told.get("ok") is not True}
 
 
 def _latest(path: Path, offset: int) -> str:
     """The last window of a poll: the hottest accelerator and the power of all."""
-    windows = told_at(path, offset).get("windows", [])
+    windows = windows_at(path, offset)
     gpus = windows[-1].get("gpus") if windows and isinstance(windows[-1], Mapping) else None
     values = [gpu for gpu in gpus.values() if isinstance(gpu, Mapping)] if isinstance(gpus, Mapping) else []
     hottest = max(_numbers(values, "temperature", 2), default=None)

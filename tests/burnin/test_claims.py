@@ -126,7 +126,7 @@ def test_a_missing_program_is_refused_before_anything_starts(tmp_path):
 def test_a_node_without_a_claim_is_refused_and_told_the_words(tmp_path):
     inventory_of(tmp_path)
     (tmp_path / "x.yaml").write_text((tmp_path / "x.yaml").read_text().replace(", claim: none", ""))
-    with pytest.raises(LoadRefused, match="n1 has no claim, and a load needs one; write claim: slurm-job"):
+    with pytest.raises(LoadRefused, match="no claim is given, and a load needs one; write claim: slurm-job"):
         settle(Asked("quick"), load(tmp_path / "x.yaml"), {"n1": ("gemm",)}, None)
 
 

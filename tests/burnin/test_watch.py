@@ -31,8 +31,9 @@ def line(node, what, about=None, told=None):
 
 def polled(node, windows=(), results=None, **about):
     told = {"windows": list(windows), "events": [], "results": results or {}, "snapshots": {}}
+    size = len(json.dumps(list(windows), separators=(",", ":")))
     return line(node, "polled", {"windows": len(windows), "events": 0, "state": "running", "current": "gemm", "ends_in": 600,
-                                 "done": sorted(results or {}), **about}, told)
+                                 "done": sorted(results or {}), "windows_bytes": size, "events_bytes": 2, **about}, told)
 
 
 @pytest.fixture

@@ -32,7 +32,8 @@ def window(number, gpus=8):
     three = [61.25, 63.5, 66.75]
     gpu = {"uuid": "GPU-6a7b8c9d-0123-4567-89ab-cdef01234567", "temperature": three, "margin": three, "power": three, "sm_clock": three,
            "mem_clock": three, "utilisation": three, "throttled_seconds": {"sw_power_cap": 1.5}, "pcie": [5, 16],
-           "ecc": {"corrected": 0, "uncorrected": 0}, "nvlink_errors": 0}
+           "memory_temperature": three, "ecc": {"corrected": 0, "uncorrected": 0, "corrected_rows": 0, "uncorrected_rows": 0, "remap_pending": 0},
+           "nvlink_errors": 0, "aer": {f"{kind} of 0000:{bus}:00.0": 0 for kind in ("correctable", "nonfatal", "fatal") for bus in ("17", "1b")}}
     return {"t": number * 10.0, "seconds": 10, "load": "gemm", "gpus": {str(each): gpu for each in range(gpus)}, "cpu": {"load": 3.5}}
 
 
