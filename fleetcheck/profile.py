@@ -177,7 +177,7 @@ class LoadProfile(Section):
     host_to_device_gbytes_per_second: Bound | None = None
     device_to_host_gbytes_per_second: Bound | None = None
     peer_gbytes_per_second: Bound | None = None                # one direction of one pair
-    cpu_gflops: Bound | None = None
+    cpu_rounds_per_second: Bound | None = None                 # of all processors, in the load's own rounds
     dram_gbytes_per_second: Bound | None = None
     disk_write_mbytes_per_second: Bound | None = None
     disk_read_mbytes_per_second: Bound | None = None

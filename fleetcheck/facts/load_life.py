@@ -102,8 +102,9 @@ def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Life:
     """The life of a node's loads."""
     expected = int(profile.gpu.count.low or 0) if profile.gpu else None
     before = snapshot(answers, "before", "gpu")
+    apply = [*(GPU_LOADS if expected else ()), *(load for load in HOST_LOADS if load != "disk" or node.scratch)]
     results = {load: Result(raw_of(answers, load, node), load, expected if load in GPU_LOADS else None, before)
-               for load in (*GPU_LOADS, *HOST_LOADS) if load in answers}
+               for load in apply if load in answers}
     return Life(raw_of(answers, "load", node), results)
 
 

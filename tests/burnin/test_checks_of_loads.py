@@ -105,9 +105,9 @@ FAULTS = {
         "copies_and_matmul_overlap": "GPU 3: metrics.overlap_fraction 0.5 (limit ≥ 0.75 of the rate alone)",
         "no_gpu_overlaps_less_than_its_peers": "GPU 3: overlap_fraction 0.5, 54%"}),
     "a wrong core": (wrong("cpu", 0, address="core 17"), {"processors_compute_rightly": "cpu: 2 wrong: at core 17"}),
-    "slow processors": ({gpu("cpu", "metrics.gflops", 0): 900.0}, {"processors_are_fast_enough": "gflops 900.0 (limit ≥ 2000"}),
-    "processors that sink": ({gpu("cpu", "tenths.gflops", 0): [3500.0] * 9 + [2000.0]}, {
-        "processors_do_not_slow_down": "cpu: gflops sank to 57%"}),
+    "slow processors": ({gpu("cpu", "metrics.rounds_s", 0): 900.0}, {"processors_are_fast_enough": "rounds_s 900.0 (limit ≥ 2000"}),
+    "processors that sink": ({gpu("cpu", "tenths.rounds_s", 0): [3500.0] * 9 + [2000.0]}, {
+        "processors_do_not_slow_down": "cpu: rounds_s sank to 57%"}),
     "host memory that forgets": (wrong("dram", 0), {"memory_keeps_every_pattern": "dram: 2 wrong: at 0x7f0010"}),
     "slow host memory": ({gpu("dram", "metrics.dram_gb_s", 0): 90.0}, {"memory_is_fast_enough": "dram_gb_s 90.0 (limit ≥ 200"}),
     "a disk that corrupts": (wrong("disk", 0), {"disk_returns_what_was_written": "disk: 2 wrong: at 0x7f0010"}),
@@ -187,7 +187,7 @@ LOOKALIKES = {
     "the deadline": {"load.ended_why": "deadline"},
 }
 SITE = {
-    "cpu_gflops": {"low": 2000, "unit": "GFLOP/s", "source": "this site", "date": "2026-11-30"},
+    "cpu_rounds_per_second": {"low": 2000, "unit": "rounds/s", "source": "this site", "date": "2026-11-30"},
     "dram_gbytes_per_second": {"low": 200, "unit": "GB/s", "source": "this site", "date": "2026-11-30"},
     "disk_write_mbytes_per_second": {"low": 1000, "unit": "MB/s", "source": "this site", "date": "2026-11-30"},
     "disk_read_mbytes_per_second": {"low": 2000, "unit": "MB/s", "source": "this site", "date": "2026-11-30"},
