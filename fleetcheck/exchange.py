@@ -48,7 +48,8 @@ class Exchange:
 
     def __init__(self, log: Path | None = None, limits: Limits | None = None, archive: bytes | None = None) -> None:
         self.limits = limits or Limits()
-        self.archive = payload.payload() if archive is None else archive
+        self.archive = archive
+        payload.payload_for(())  # made once, before many threads ask for it
         self.log = _log(log)
         self.watchdog = Watchdog()
         self._closed = threading.Event()
@@ -116,7 +117,8 @@ class Exchange:
         question = {"nonce": nonce, "run": request.run, "probe": request.probe, "node": node.name,
                     "collectors": request.collectors, "seconds": request.seconds, "settings": dict(request.settings)}
         first = payload.bootstrap()
-        stdin = first + payload.block(self.archive) + payload.block(json.dumps(question).encode())
+        archive = payload.payload_for(request.collectors) if self.archive is None else self.archive
+        stdin = first + payload.block(archive) + payload.block(json.dumps(question).encode())
         return Task(shell.command(len(first), node.become), stdin)
 
 

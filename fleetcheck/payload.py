@@ -6,23 +6,32 @@ import functools
 import importlib.util
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 NODE = Path(__file__).parent / "node"
 BOOTSTRAP = NODE / "bootstrap.py"
+EXERCISE = ("fleetcheck/node/loads/", "fleetcheck/node/supervisor/")
+ABOUT_LOADS = ("load_start", "load_poll", "load_end")
+"""The collectors that import what EXERCISE holds."""
 EPOCH = (1980, 1, 1, 0, 0, 0)
 PACKAGE = b'"""fleetcheck, as far as it runs on the node."""\n'
 
 
 @functools.cache
-def payload() -> bytes:
-    """The archive; the same bytes wherever the same sources are."""
+def payload(loads: bool = True) -> bytes:
+    """The archive; the same bytes wherever the same sources are. loads: with what exercises a node, which reading it does without."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as zipped:
         for name, source in sorted(_members()):
-            zipped.writestr(_entry(name), source, zipfile.ZIP_DEFLATED, 9)
+            if loads or not name.startswith(EXERCISE):
+                zipped.writestr(_entry(name), source, zipfile.ZIP_DEFLATED, 9)
     return archive.getvalue()
+
+
+def payload_for(collectors: Iterable[str]) -> bytes:
+    """The archive that holds what these collectors need: each node gets it once a probe."""
+    return payload(loads=any(name in ABOUT_LOADS for name in collectors))
 
 
 @functools.cache

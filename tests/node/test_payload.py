@@ -43,7 +43,14 @@ def test_it_holds_the_node_code_and_pynvml_and_nothing_else():
 
 def test_it_stays_small():
     """It crosses the wire once per node and probe."""
-    assert len(payload.payload()) < 150_000
+    assert len(payload.payload_for(["system", "gpu"])) < 150_000
+    assert len(payload.payload_for(["load_start"])) < 300_000
+
+
+def test_collectors_that_read_do_without_the_code_that_exercises():
+    with zipfile.ZipFile(io.BytesIO(payload.payload(loads=False))) as archive:
+        names = archive.namelist()
+    assert not [name for name in names if "/loads/" in name or "/supervisor/" in name] and "fleetcheck/node/collectors/load_start.py" in names
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=NAMES)

@@ -3,7 +3,6 @@
 from typing import Any, Dict
 
 from fleetcheck.node.host import Host
-from fleetcheck.node.supervisor.poll import poll
 
 READS = (
     ("/var/tmp/fleetcheck-UID, a private folder, made and removed", "any user"),
@@ -13,4 +12,6 @@ READS = (
 
 def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
     """{state, boot_id, started_boot_id, current, ends_in, ended_why, windows, events, results, snapshots, next, more}."""
+    from fleetcheck.node.supervisor.poll import poll  # only archives for loads hold it
+
     return poll(host, settings["load"])

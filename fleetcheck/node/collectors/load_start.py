@@ -3,7 +3,6 @@
 from typing import Any, Dict
 
 from fleetcheck.node.host import Host
-from fleetcheck.node.supervisor.start import start
 
 READS = (
     ("/var/tmp/fleetcheck-UID, a private folder, made and removed", "any user"),
@@ -14,4 +13,6 @@ READS = (
 
 def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
     """{state: started, running, ended, rebooted, gone or refused, id, boot_id, pid, folder, how, ends_in, holder}."""
+    from fleetcheck.node.supervisor.start import start  # only archives for loads hold it
+
     return start(host, settings["load"])
