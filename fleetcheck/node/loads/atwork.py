@@ -10,7 +10,7 @@ from fleetcheck.node.loads.device import Opened, in_words, open_all, software
 from fleetcheck.node.loads.report import Report
 from fleetcheck.node.loads.task import Malformed, Task
 
-GRACE_SECONDS = 5.0
+GRACE_SECONDS = 15.0
 STOPPED_SECONDS = 2.0
 
 Leaves = Dict[str, Any]
@@ -19,7 +19,7 @@ Working = Tuple[threading.Thread, Sequence[Report]]
 
 
 def run(task: Task, work: Callable[[Task, Any, Report], None]) -> Leaves:
-    """The RESULT of ``work(task, device, report)`` on all devices at once; it must return soon after the task is over."""
+    """The RESULT of ``work(task, device, report)`` on all devices at once; it calls ``task.begin()`` once prepared."""
     torch, opened = open_all(task)
     refused = []  # type: List[Malformed]
 
@@ -29,7 +29,6 @@ def run(task: Task, work: Callable[[Task, Any, Report], None]) -> Leaves:
         finally:
             release(device)
 
-    task.begin()
     await_all(task, [(start(one, report, device), [report]) for report, device in opened if device])
     return result(torch, opened, refused)
 
@@ -41,7 +40,6 @@ def run_as_one(task: Task, work: Callable[[Task, List[Pair], Leaves], None]) -> 
     told = {}  # type: Leaves
     pairs = [(report, device) for report, device in opened if device]
     reports = [report for report, _ in pairs]
-    task.begin()
     if pairs:
         await_all(task, [(start(guarded, lambda: work(task, pairs, told), reports, refused), reports)])
     return dict(told, **result(torch, opened, refused))

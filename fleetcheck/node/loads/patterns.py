@@ -26,11 +26,9 @@ def random_words(torch: Any, out: Any, offset: int, seed: int) -> None:
     """Fill int64 words with bits that look random and depend on position and seed alone."""
     addresses(torch, out, offset)
     out.mul_(MULTIPLIER).add_(signed((seed + 1) * SECOND))
-    out.bitwise_xor_(out >> 29)
-    out.mul_(SECOND)
-    out.bitwise_xor_(out >> 32)
-    out.mul_(MULTIPLIER)
-    out.bitwise_xor_(out >> 31)
+    for bits, factor in ((29, SECOND), (32, MULTIPLIER), (31, 1)):
+        out.bitwise_xor_((out >> bits).bitwise_and_((1 << (64 - bits)) - 1))  # int64 shifts its sign in: masked away
+        out.mul_(factor)
 
 
 def words(torch: Any, count: int, seed: int, at: Any) -> Any:

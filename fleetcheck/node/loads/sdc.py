@@ -50,7 +50,7 @@ def work(task: Task, pairs: List[atwork.Pair], told: Dict[str, Any]) -> None:
 
 def deterministic(torch: Any) -> None:
     """The same bits in every repeat, or an error."""
-    torch.use_deterministic_algorithms(True)
+    torch.set_deterministic_debug_mode("error")  # as use_deterministic_algorithms(True), without importing a compiler
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = False

@@ -39,7 +39,7 @@ class Task:
         self.began = began
         self.latest = began + request["ends_in"] - min(LAST_SECONDS, request["ends_in"] / 4)
         self.started = began
-        self.until = min(began + self.seconds, self.latest)
+        self.until = self.latest
         self.stopped = False
         self._output = output
         self._lock = threading.Lock()
