@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hostmachine import Machine
 from loadnode import PATH, LoadNode, archive_with, base_below, processes_with
+from nodecode import pythons
 
 from fleetcheck.exchange import Request
 from fleetcheck.nodes import Node
@@ -123,6 +124,16 @@ def test_a_reboot_is_told_by_boot_ids(node):
     assert ("rebooted", "before", "6a0b") == (told["state"], told["started_boot_id"], told["boot_id"])
     assert told["windows"] and "the node has booted since" == told["ended_why"]
     assert "rebooted" == node.start(FAKE)["state"]
+
+
+def test_an_orderly_reboot_which_stops_the_load_first_is_a_reboot_all_the_same(node):
+    started = node.start({"load": "fake", "seconds": 20})
+    os.kill(started["pid"], signal.SIGTERM)
+    stopped = node.ended()
+    assert ("ended", "stopped") == (stopped["state"], stopped["ended_why"])
+    path = node.base / "load-1/supervisor.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "boot_id": "before"}))
+    assert "rebooted" == node.poll()["state"]
 
 
 def test_a_killed_process_is_an_event_with_its_device_and_the_others_go_on(node):
@@ -288,6 +299,33 @@ def test_snapshots_are_taken_before_and_after(node):
     assert {"before", "after"} == set(told["snapshots"])
     assert all(answer["ok"] for answers in told["snapshots"].values() for answer in answers.values())
     assert [[], [77]] == [[line["sequence"] for line in told["snapshots"][when]["kernel_log"]["data"]["records"]] for when in ("before", "after")]
+
+
+def test_a_telemetry_process_that_dies_is_replaced_and_the_load_goes_on(node):
+    node.start({"load": "fake", "seconds": 4})
+    node.until(lambda told: told["windows"] and told["windows"][-1]["samples"])
+    first, = telemetry(node)
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: telemetry(node) and telemetry(node) != [first])
+    told = node.ended()
+    assert told["results"]["fake"]["ok"] and told["windows"][-3]["samples"] > 0
+
+
+def telemetry(node):
+    """The telemetry processes of a node's loads."""
+    pids = [line.split()[0] for line in processes_with(str(node.base))]
+    return [int(pid) for pid in pids if Path(f"/proc/{pid}/comm").read_text() == "fc-telemetry\n"]
+
+
+@pytest.mark.parametrize("python", [python for python in pythons() if python != sys.executable and any(f"/{old}" in python for old in ("3.6", "3.7", "3.13"))])
+def test_it_runs_under_every_python_of_a_node(node, python, monkeypatch):
+    monkeypatch.setenv("PATH", f"{Path(python).parent}:{PATH}")
+    node.start(FAKE, snapshot=["memory"])
+    told = node.ended()
+    assert "done" == told["ended_why"], told
+    results = told["results"]
+    assert results["fake"]["ok"] and results["fake"]["software"]["python"] in python
+    assert {"before", "after"} == set(told["snapshots"]) and told["windows"]
 
 
 def program(root, name, script):

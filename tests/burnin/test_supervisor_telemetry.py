@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import threading
 
 import pytest
 from loadnode import LoadNode, base_below
 
 from fleetcheck import inventory, sandbox
+from fleetcheck.exchange import Request
 from fleetcheck.profiles import load_profile, shipped_profiles
 from fleetcheck.sandbox.machine.base import base
 
@@ -120,6 +123,22 @@ def test_a_hung_call_costs_its_own_value_and_a_hung_gpu_itself(loaded):
     assert {1, 4} == {event["gpu"] for event in hung}
     told = node.ended()
     assert "done" == told["ended_why"] and told["results"]["fake"]["ok"]
+
+
+def test_a_connection_that_drops_in_the_middle_of_an_ask_costs_the_load_nothing(loaded):
+    node, root = loaded("n1", {"load": "fake", "seconds": 6}, window_seconds=0.5)
+    asking = threading.Thread(target=lambda: node.exchange.ask(node.node, Request("run", "load", "load", ("load_poll", "gpu"), 60, {"load": {"id": "load-1"}})))
+    asking.start()
+    node.exchange.close()
+    asking.join()
+    again = LoadNode(node.node, node.base)
+    told = again.ended()
+    assert "done" == told["ended_why"] and told["results"]["fake"]["ok"]
+    during = [window for window in told["windows"] if window["load"] == "fake"]
+    assert len(during) >= 8 and all(abs(later["t"] - window["t"] - window["seconds"]) < 0.2 for window, later in itertools.pairwise(during))
+    assert {"state": "cleaned", "left": []} == again.end() and not again.base.exists()
+    again.close()
+    node.ids.clear()
 
 
 def test_without_nvml_the_load_runs_and_the_absence_has_a_reason(loaded):

@@ -97,7 +97,8 @@ def passes(task: Task, report: Report, file: int, size: int) -> None:
         if task.stopped:
             break
     report.tell("passes", number)
-    report.tell("tested_bytes", read_bytes)
+    report.tell("tested_bytes", min(size, read_bytes))
+    report.tell("verified_bytes", read_bytes)
     report.tell("uncached_fraction", round(min(device_bytes / max(read_bytes, 1), 1.0), 3))
 
 

@@ -6,8 +6,8 @@ Leaves = Dict[str, Any]
 
 MOST_MISMATCHES = 64
 TENTHS = 10
-LEAST_OF = ("_fraction",)
-SUM_OF = ("tested_bytes",)
+LEAST_OF = ("tested_", "free_", "allocated_", "uncached_")
+SUM_OF = ("verified_bytes", "verified_rounds", "passes", "cycles")
 
 
 def of_processes(parts: Sequence[Leaves], expected: int) -> Leaves:
@@ -86,13 +86,13 @@ def names(before: Leaves, now: Leaves, section: str) -> List[str]:
 
 
 def metric(name: str, before: Leaves, now: Leaves, shares: Sequence[float]) -> Any:
-    """A metric over both: bytes add up, of fractions the least counts, speeds are means by time."""
+    """A metric over both: what was verified adds up, of what was covered the least counts, speeds are means by time."""
     values: List[Any] = [(before.get("metrics") or {}).get(name), (now.get("metrics") or {}).get(name)]
     if not all(isinstance(value, (int, float)) for value in values):
         return next((value for value in values if isinstance(value, (int, float))), values[-1])
     if name in SUM_OF:
         return values[0] + values[1]
-    if name.endswith(LEAST_OF):
+    if name.startswith(LEAST_OF):
         return min(values)
     whole = sum(shares) or 1.0
     return (values[0] * shares[0] + values[1] * shares[1]) / whole

@@ -12,6 +12,7 @@ from fleetcheck.node.supervisor.files import read_json
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 REQUEST, STARTED, SUPERVISOR, STATE = "request.json", "started.json", "supervisor.json", "state.json"
 SESSIONS, GROUPS, RESULTS, SNAPSHOTS = "sessions.json", "cgroups.json", "results.json", "snapshots.json"
+STOPPED = "stopped"
 WINDOWS, EVENTS, SAMPLES, LOG = "windows.jsonl", "events.jsonl", "samples.jsonl", "supervisor.log"
 
 
@@ -27,7 +28,7 @@ def told(host: Host, folder: str) -> Dict[str, Any]:
         "how": started.get("how", ""), "note": started.get("note", ""), "since": supervisor.get("since", ""),
         "current": now.get("current", "") if found == "running" else "",
         "ends_in": round(max(supervisor["deadline"] - time.monotonic(), 0), 1) if found == "running" else 0,
-        "ended_why": now.get("ended_why", "") or lost(folder, found),
+        "ended_why": lost(folder, found) or now.get("ended_why", ""),
     }
 
 
@@ -35,9 +36,10 @@ def where(folder: str, supervisor: Dict[str, Any], now: Dict[str, Any], boot_id:
     """The state's name."""
     if not supervisor:
         return "none"
-    if now.get("ended_why"):
+    rebooted = supervisor.get("boot_id") != boot_id
+    if now.get("ended_why") and not (rebooted and now["ended_why"] == STOPPED):  # an orderly reboot stops a load first
         return "ended"
-    if supervisor.get("boot_id") != boot_id:
+    if rebooted:
         return "rebooted"
     return "running" if alive.is_alive(supervisor, folder) else "gone"
 

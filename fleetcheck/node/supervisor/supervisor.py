@@ -178,7 +178,7 @@ class Supervisor:
         lost = sum(file.lost for file in self.files.values())
         if lost:
             self.event("telemetry", "%d lines were lost: the disk of %s took no more" % (lost, self.folder))
-        self.say(problem or ("stopped" if self.stopped else "deadline" if self.cut else "done"))
+        self.say(problem or (state.STOPPED if self.stopped else "deadline" if self.cut else "done"))
 
     def close(self) -> None:
         """Leave no process behind."""
