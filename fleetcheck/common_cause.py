@@ -10,7 +10,7 @@ from typing import Any
 
 from fleetcheck.inventory import fold
 from fleetcheck.observed import Observed
-from fleetcheck.records import Result
+from fleetcheck.records import PUT_OFF, Result
 from fleetcheck.verdict_rules import CONFIGURED_WRONGLY, rank, worst_first
 
 LEAST_NODES = 4
@@ -50,16 +50,17 @@ def is_common(concerned: int, of: int, share: float = LEAST_SHARE) -> bool:
 
 def common_checks(nodes: Mapping[str, Observed]) -> list[Common]:
     """Checks that fail or go unmeasured on too many of the reached nodes; what a lost login left is not counted, nor what a
-    node's own fatal finding leaves unmeasured (a lost GPU tells nothing of its memory)."""
+    node's own fatal finding leaves unmeasured (a lost GPU tells nothing of its memory), nor loads put off for a job."""
     reached = [node for node in nodes.values() if node.reached]
     failed: dict[str, dict[str, Result]] = defaultdict(dict)
     unmeasured: dict[str, dict[str, Result]] = defaultdict(dict)
     for node in reached:
         explained = node.unreachable or any(each.severity == "fatal" for each in node.results if each.outcome == "failed")
+        put_off = node.failure.message if node.failure and node.failure.kind in PUT_OFF else None
         for result in node.results:
             if result.outcome == "failed":
                 failed[result.check][node.name] = result
-            elif result.outcome == "error" and not explained:
+            elif result.outcome == "error" and not explained and not (put_off and put_off in result.message):
                 unmeasured[result.check][node.name] = result
     found = [_common(check, failed[check], unmeasured[check], len(reached)) for check in dict.fromkeys([*failed, *unmeasured])]
     return [each for each in found if is_common(len(each.names), len(reached))]

@@ -18,6 +18,9 @@ UNREACHABLE = frozenset({
 })
 """Error kinds that mean nobody could log in; every other kind means the node was reached but not measured."""
 
+PUT_OFF = frozenset({"deferred", "unclaimed"})
+"""Error kinds that mean a node was left alone on purpose: nothing is wrong, and nothing was measured."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:

@@ -11,8 +11,10 @@ from fakeloads import Fleet, controlled, evidence, inventory_of
 from fleetcheck.burnin import claims
 from fleetcheck.burnin.preflight import trouble
 from fleetcheck.burnin.terms import Asked, LoadRefused, settle
+from fleetcheck.common_cause import common_checks
 from fleetcheck.inventory import InventoryError, load
-from fleetcheck.records import Answer, Evidence, Failure
+from fleetcheck.observed import Observed
+from fleetcheck.records import Answer, Evidence, Failure, Result
 
 PROGRAM = """#!/bin/sh
 echo "$(basename $0) $*" >> "$SLURM_FOLDER/calls"
@@ -160,6 +162,19 @@ def system(**data):
 def test_only_a_node_known_to_be_idle_is_loaded(facts, said):
     found = trouble("n1", facts)
     assert said == (found.message if found else None)
+
+
+def unmeasured(name, failure):
+    """A node whose load check could not be measured, among checks that were."""
+    words = {"run": "r", "stage": "load", "component": "gpu", "node": name, "severity": "fatal", "action": "reboot"}
+    return Observed(name, "in-service", failure=failure, results=(
+        Result(**words, check="test_load", outcome="error", message=failure.message), Result(**words, check="test_fact", outcome="passed")))
+
+
+@pytest.mark.parametrize(("kind", "common"), [("deferred", []), ("unclaimed", []), ("garbled", ["test_load"])])
+def test_many_busy_nodes_are_no_finding_about_the_fleet(kind, common):
+    nodes = {name: unmeasured(name, Failure(kind, f"{name}: put off: job 1")) for name in ("n1", "n2", "n3", "n4", "n5")}
+    assert common == [each.check for each in common_checks(nodes)]
 
 
 def test_a_claim_is_remembered_for_a_later_session(tmp_path, slurm):
