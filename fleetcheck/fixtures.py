@@ -24,7 +24,8 @@ NO_FLEET = "only functions marked @pytest.mark.check run once per node, and only
 def fixtures(config: pytest.Config, facts: Sequence[Fact]) -> ModuleType:
     """A plugin with ``node``, ``profile``, ``group`` and two fixtures per fact."""
     plugin = ModuleType("fleetcheck.facts", "Fixtures of one session.")
-    plugin.__dict__.update({fact.name: _fact(config, fact) for fact in facts}, node=_node, profile=_profile(config), group=_group)
+    plugin.__dict__.update({fact.name: _fact(config, fact) for fact in facts}, node=_node, profile=_profile(config), group=_group,
+                           simulated=_simulated(config))
     plugin.__dict__.update({fact.name + BY_NODE: _fact_by_node(config, fact) for fact in facts})
     return plugin
 
@@ -52,6 +53,15 @@ def _profile(config: pytest.Config) -> Callable[..., Any]:
     def build(node: Node) -> Profile:
         """What is expected of the node under check."""
         return _fleet(config).inventory.profiles[node.profile]
+
+    return build
+
+
+def _simulated(config: pytest.Config) -> Callable[..., Any]:
+    @pytest.fixture(name="simulated")
+    def build() -> bool:
+        """Whether the fleet is a simulated one."""
+        return _fleet(config).inventory.sandbox is not None
 
     return build
 

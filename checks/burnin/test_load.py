@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetcheck.facts.load_life import uncovered
+from fleetcheck.facts.load_life import stood_in, uncovered
 from fleetcheck.view import alone
 
 
@@ -34,6 +34,12 @@ def test_no_load_process_dies(telemetry):
 def test_loads_cover_every_device(load_life):
     """Every load ran on every device. A device that was left out was not tested, and its node is not certified."""
     assert not load_life.loads.offending(uncovered)
+
+
+@pytest.mark.check(component="gpu", severity="warn", action="fix-config", tiers=("full", "burnin", "acceptance"), needs="idle")
+def test_loads_run_on_the_accelerators(gpu_profile, gemm_load, simulated):
+    """The accelerators were loaded, not processors in their place; those only stand in on a simulated node. Remove load.device: cpu."""
+    assert simulated or not alone(gemm_load).offending(stood_in)
 
 
 @pytest.mark.check(component="os", severity="warn", action="observe", tiers=("full", "burnin", "acceptance"), needs="idle")

@@ -18,6 +18,10 @@ from fleetcheck.view import Parts
 
 KINDS = ("xid", "ecc", "aer", "pcie", "nvlink", "process", "telemetry")
 """Kinds with a check of their own; telemetry tells what could not be sampled, which is no fault of the node."""
+PROCESS = "process"
+"""Told by the supervisor itself, whatever could be sampled or read."""
+LOGGED = ("xid", "ecc", "aer")
+"""Kinds that lines of the kernel log make."""
 _GROWTH = re.compile(r"\b([a-z_]+)(?: (?:by|of) \S+(?: \d+)?)? grew by \d+ ")
 """How an event tells of a counter: ``GPU 3: ecc uncorrected grew by 2 (0 → 2)``."""
 CORRECTED = frozenset({"corrected", "corrected_rows", "correctable", "replay", "replays", "crc_flit", "crc_data"})
@@ -47,7 +51,7 @@ class LoadEvent(Section):
     __slots__ = ("event_kind", "text", "when")
 
     def __init__(self, part: Part | None, kind: str, text: str, when: When) -> None:
-        super().__init__({}, "events", part)
+        super().__init__({}, "node", part)
         self.event_kind = kind
         self.text = text
         self.when = when
@@ -61,7 +65,7 @@ class LoadEvent(Section):
         if counter:
             severity, action = GRADES.get(counter[1], ("", ""))
             return None if counter[1] in CORRECTED else Concern(shown, severity, action, f"{self.event_kind}-{counter[1]}")
-        if self.event_kind == "process":
+        if self.event_kind == PROCESS:
             return Concern(shown)
         found = events_of([Record(self.when.at, without_prefix(self.text))])
         if not found:
@@ -74,9 +78,11 @@ class LoadEvent(Section):
 class Events:
     """All events of a node's loads. gaps: why they may not be all."""
 
-    def __init__(self, raw: Any, parts: Sequence[Part], gaps: Sequence[str] = ()) -> None:
-        """``parts``: the node's GPUs, by index, for those that an event names."""
-        self.gaps = list(gaps)
+    def __init__(self, raw: Any, parts: Sequence[Part], unwatched: Sequence[str] = (), unread: Sequence[str] = ()) -> None:
+        """``parts``: the node's GPUs, by index, for those that an event names. unwatched: loads that were not sampled all the time;
+        unread: why lines of the kernel log may be missing."""
+        self.gaps: list[str] = []
+        self._unwatched, self._unread = list(unwatched), list(unread)
         self._parts = {part.label: part for part in parts}
         self._by_uuid = {part.serial: part for part in parts if part.serial}
         self.found = [event for event in map(self._event, self._entries(raw)) if event]
@@ -105,14 +111,17 @@ class Events:
     def of(self, *kinds: str) -> list[Offender]:
         """The events of these kinds, as offenders; NotMeasured when there are none and they may not be all."""
         found = [event for event in self.found if event.event_kind in kinds]
-        return self._offending(found, f"{' and '.join(kinds)} events")
+        unwatched = [] if kinds == (PROCESS,) else self._unwatched
+        unread = self._unread if {*kinds} & {*LOGGED} else []
+        return self._offending(found, f"{' and '.join(kinds)} events", [*self.gaps, *unwatched, *unread])
 
     def others(self) -> list[Offender]:
         """The events that no other check is about."""
-        return self._offending([event for event in self.found if event.event_kind not in KINDS], "other events")
+        found = [event for event in self.found if event.event_kind not in KINDS]
+        return self._offending(found, "other events", [*self.gaps, *self._unwatched, *self._unread])
 
-    def _offending(self, found: Sequence[LoadEvent], what: str) -> list[Offender]:
-        return Parts(found, what, unreadable=self.gaps[:4]).offending(lambda event: event.concern)
+    def _offending(self, found: Sequence[LoadEvent], what: str, gaps: Sequence[str]) -> list[Offender]:
+        return Parts(found, what, unreadable=gaps[:4]).offending(lambda event: event.concern)
 
 
 def _problem(raw: Any) -> str:

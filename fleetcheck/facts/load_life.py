@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from fleetcheck.absent import Absent, NotMeasured
-from fleetcheck.facts.load_events import Events
-from fleetcheck.facts.load_result import GPU_LOADS, HOST_LOADS, Result, raw_of, snapshot
+from fleetcheck.facts.load_result import GPU_LOADS, HOST_LOADS, Result, accelerators, raw_of, snapshot
 from fleetcheck.facts.section import Section
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
@@ -95,12 +94,17 @@ def uncovered(result: Result) -> Concern | bool:
     if isinstance(result.raw, Absent):
         raise NotMeasured(result.raw.reason)
     gaps = result.uncovered()
-    return bool(gaps) and Concern("; ".join(gaps))
+    return bool(gaps) and Concern("; ".join(gap.removeprefix(f"{result.where} ") for gap in gaps))
+
+
+def stood_in(result: Result) -> Concern | bool:
+    """Whether processors stood in for the accelerators."""
+    return result.stood_in and Concern("processors stood in for the accelerators: none of these was loaded")
 
 
 def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Life:
     """The life of a node's loads."""
-    expected = int(profile.gpu.count.low or 0) if profile.gpu else None
+    expected = accelerators(profile, node) if profile.gpu else None
     before = snapshot(answers, "before", "gpu")
     apply = [*(GPU_LOADS if expected else ()), *(load for load in HOST_LOADS if load != "disk" or node.scratch)]
     results = {load: Result(raw_of(answers, load, node), load, expected if load in GPU_LOADS else None, before)
@@ -108,4 +112,4 @@ def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Life:
     return Life(raw_of(answers, "load", node), results)
 
 
-__all__ = ["Break", "Events", "Life", "build", "uncovered"]
+__all__ = ["Break", "Life", "build", "stood_in", "uncovered"]

@@ -10,8 +10,7 @@ import pytest
 from fleetcheck.absent import NotMeasured
 from fleetcheck.facts.load_device import Device
 from fleetcheck.facts.load_link import Link, of_kind
-from fleetcheck.facts.load_result import Result
-from fleetcheck.facts.load_telemetry import stands_in
+from fleetcheck.facts.load_result import Result, stands_in
 from fleetcheck.inventory import Node
 from fleetcheck.view import Parts
 

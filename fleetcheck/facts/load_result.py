@@ -65,7 +65,7 @@ class Result(Section):
         twice = [f"{label} is told twice" for label in dict.fromkeys(labels) if labels.count(label) > 1]
         promised = expected if expected is not None else max(1, len(views))
         gaps = [*twice, *self.broken(), *self._left_out(promised)]
-        counted = None if gaps and len(views) == promised else promised
+        counted = None if gaps and (len(views) == promised or isinstance(self.raw, Absent)) else promised
         return Parts(views, "accelerators" if expected is not None else "devices", counted, gaps)
 
     def uncovered(self) -> list[str]:
@@ -95,7 +95,7 @@ def part_of(raw: object, load: str, before: Mapping[str, Any]) -> Part:
     raw = raw if isinstance(raw, Mapping) else {}
     index, uuid = raw.get("index"), raw.get("uuid")
     if load in HOST_LOADS:
-        return Part("disk" if load == "disk" else "cpu" if load == "cpu" else "memory", str(raw.get("name") or load)[:60])
+        return Part("disk" if load == "disk" else "cpu" if load == "cpu" else "memory", str(raw.get("name") or load)[:200])
     label = f"GPU {index}" if isinstance(index, int) and not isinstance(index, bool) else "GPU ?"
     board = board_of(uuid, before)
     place, serial = board.get("address"), board.get("serial")
@@ -122,6 +122,17 @@ def snapshot(answers: Mapping[str, Any], when: str, collector: str) -> Mapping[s
     return found if isinstance(found, Mapping) else {}
 
 
+def stands_in(node: Node) -> bool:
+    """Whether the inventory says that processors stand in for the accelerators of a node (``load: {device: cpu}``)."""
+    return bool((node.load or {}).get("device") == "cpu")
+
+
+def accelerators(profile: Profile, node: Node) -> int:
+    """How many must be loaded: as many as the profile promises; of stand-ins as many as the inventory asks for."""
+    promised = int(profile.gpu.count.low or 0) if profile.gpu else 0
+    return int((node.load or {}).get("devices") or promised) if stands_in(node) else promised
+
+
 def raw_of(answers: Mapping[str, Any], load: str, node: Node) -> Any:
     """What a load left, whether it ended well or not; Absent with the reason where it left nothing."""
     answer = answers.get(load)
@@ -135,8 +146,7 @@ def gpu_load(load: str) -> Callable[[Mapping[str, Any], Profile, Node], Result]:
     def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Result:
         if profile.gpu is None:
             pytest.skip(f"profile {profile.name} has no GPUs")
-        expected = int(profile.gpu.count.low or 0)
-        return Result(raw_of(answers, load, node), load, expected, snapshot(answers, "before", "gpu"))
+        return Result(raw_of(answers, load, node), load, accelerators(profile, node), snapshot(answers, "before", "gpu"))
 
     return build
 
@@ -151,4 +161,5 @@ def host_load(load: str) -> Callable[[Mapping[str, Any], Profile, Node], Result]
     return build
 
 
-__all__ = ["GPU_LOADS", "HOST_LOADS", "Device", "Link", "Result", "gpu_load", "host_load", "part_of", "raw_of", "snapshot"]
+__all__ = ["GPU_LOADS", "HOST_LOADS", "Device", "Link", "Result", "accelerators", "gpu_load", "host_load", "part_of", "raw_of", "snapshot",
+           "stands_in"]

@@ -9,7 +9,7 @@ import pytest
 
 from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.facts.load_events import Events, readable_kernel_log
-from fleetcheck.facts.load_result import GPU_LOADS, HOST_LOADS, board_of, raw_of, snapshot
+from fleetcheck.facts.load_result import GPU_LOADS, HOST_LOADS, board_of, raw_of, snapshot, stands_in
 from fleetcheck.facts.load_window import LoadedGpu, windows_of
 from fleetcheck.facts.section import Section
 from fleetcheck.inventory import Node
@@ -35,7 +35,7 @@ class Telemetry(Section):
         self.gaps = [*([] if isinstance(told, list) else [told.reason]), *unwatched(told if isinstance(told, list) else [], answers)]
         self.gpus = self._gpus(told if isinstance(told, list) else [], before, expected)
         parts = [view.part for view in self.gpus.present if view.part]
-        self.events = Events(self._listed("events"), parts, [*self.gaps, *unreadable_log(answers)])
+        self.events = Events(self._listed("events"), parts, self.gaps, unreadable_log(answers))
 
     def unwatched(self) -> Concern | bool:
         """Which loads were not sampled all the time; raises NotMeasured where there is no telemetry at all."""
@@ -114,12 +114,6 @@ def busy(telemetry: Telemetry, node: Node) -> Parts[LoadedGpu]:
     if stands_in(node):
         pytest.skip("the inventory lets processors stand in for the accelerators: no GPU was loaded")
     return telemetry.gpus
-
-
-def stands_in(node: Node) -> bool:
-    """Whether the inventory says that processors stand in for the accelerators of a node (``load: {device: cpu}``)."""
-    said: Any = getattr(node, "load", None) or {}
-    return bool(said.get("device") == "cpu")
 
 
 def _code(gpu: LoadedGpu, key: str) -> str:

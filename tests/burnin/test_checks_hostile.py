@@ -65,7 +65,7 @@ HOSTILE = {
     "reasons as a list": ({"windows[gemm].3.throttled_seconds": ["idle"]}, "hardware_never_slows_a_gpu_for_heat no_power_brake_under_load"),
     "reasons for less than no time": ({"windows[gemm].3.throttled_seconds": {"hw_slowdown": -5}}, "hardware_never_slows_a_gpu_otherwise"),
     "never busy": ({"windows.3.utilisation": [0, 0.0, 0]}, "clocks_hold_under_load gpus_draw_their_power_under_load pcie_links_run_at_full_speed_under_load"),
-    "events as text": ({"telemetry.events": "none"}, "no_xid_under_load no_memory_error_under_load no_pcie_error_under_load no_load_process_dies"),
+    "events as text": ({"telemetry.events": "none"}, "no_xid_under_load no_memory_error_under_load no_pcie_error_under_load no_load_process_dies no_nvlink_breaks_under_load"),
     "an event of text": ({"telemetry.events": ["Xid 79"]}, "no_xid_under_load no_other_kernel_fault_under_load"),
     "an event that never was": ({"telemetry.events": [event("xid", "x", t=NAN)]}, "no_xid_under_load"),
     "a kernel log nobody could read": ({f"snapshots.{when}.kernel_log.data": {"records": {"absent": "permission denied: /dev/kmsg"}} for when in ("before", "after")},

@@ -73,7 +73,7 @@ class Bench:
         owner = self._owner(name)
         wanted = [fixture for mark in marks_of(owner) for fixture in mark.args]
         try:
-            made: dict[str, Any] = {"node": self.node, "profile": self.profile}
+            made: dict[str, Any] = {"node": self.node, "profile": self.profile, "simulated": False}
             for fixture in wanted:
                 self._make(fixture, owner, answers, made)
             check = getattr(owner, name)
