@@ -58,7 +58,7 @@ class CudaDevice:
         self.use()
         self.properties = torch.cuda.get_device_properties(place)
         told = getattr(self.properties, "uuid", None)  # torch 2.4 and newer
-        self.uuid = "GPU-%s" % told if told else uuid
+        self.uuid = "GPU-%s" % told if told and not uuid.startswith("MIG-") else uuid
         self.name = str(self.properties.name)
         self._flushed = None  # type: Any
         self._streams = []  # type: List[Any]

@@ -44,20 +44,27 @@ def work(task: Task, device: Any, report: Report) -> None:
     memory = Memory(task, device, report, free)
     report.tell("free_bytes", free)
     task.begin()
-    cycle = 0
     try:
-        while not task.over():
-            began = time.monotonic()
-            for steps in tests(device.torch, task.seed + cycle):
-                steps(memory)
-            cycle += 1
-            report.tell("cycles", cycle)
-            device.rest(min(time.monotonic() - began, task.left()))
+        cycles(task, device, report, memory)
     except OutOfTime:
         pass
     finally:
-        memory.tell(free, cycle)
+        memory.tell(free)
         memory.blocks.clear()
+    memory.needs_all_kinds()
+
+
+def cycles(task: Task, device: Any, report: Report, memory: "Memory") -> None:
+    """Cycle after cycle; OutOfTime in the midst of one."""
+    done = 0
+    report.tell("cycles", done)
+    while not task.over():
+        began = time.monotonic()
+        for steps in tests(device.torch, task.seed + done):
+            steps(memory)
+        done += 1
+        report.tell("cycles", done)
+        device.rest(min(time.monotonic() - began, task.left()))
 
 
 class Memory:
@@ -113,15 +120,18 @@ class Memory:
         pattern.fill(expected, offset)
         self.report.mismatch(*bits.word_differences(self.torch, expected, words, offset, pattern.name))
 
-    def tell(self, free: int, cycles: int) -> None:
+    def tell(self, free: int) -> None:
         """How much was read back with every kind of pattern."""
         tested = min(self.verified.values())
         self.report.tell("tested_bytes", tested)
         self.report.tell("tested_fraction", round(tested / free, 6) if free else 0.0)
         self.report.tell("allocated_bytes", sum(block.numel() for block in self.blocks) * patterns.WORD_BYTES)
         self.report.more["verified_bytes"] = dict(self.verified)
-        if not tested:
-            missing = ", ".join(sorted(kind for kind, count in self.verified.items() if not count))
+
+    def needs_all_kinds(self) -> None:
+        """A load too short for every kind of pattern tested nothing."""
+        missing = ", ".join(sorted(kind for kind, count in self.verified.items() if not count))
+        if missing:
             self.report.fail("%g s were too short: no memory was read back with %s" % (self.task.seconds, missing))
 
 
