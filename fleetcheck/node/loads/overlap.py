@@ -95,7 +95,7 @@ class Course:
             self.report.mismatch(*bits.differences(torch, expected, got, name))
 
     def sum_up(self) -> None:
-        """Each rate beside the others as a fraction of its rate alone; overlap_ratio is the least."""
+        """Each rate beside the others as a fraction of its rate alone; overlap_fraction is the least."""
         series = self.report.series
         fractions = {}
         for name in NAMES:
@@ -105,5 +105,5 @@ class Course:
                 fractions[name] = beside.rate() / alone.rate()
                 self.report.tell("%s_overlap_fraction" % name, round(fractions[name], 4))
         if fractions:
-            self.report.tell("overlap_ratio", round(min(fractions.values()), 4))
+            self.report.tell("overlap_fraction", round(min(fractions.values()), 4))
         self.report.needs_samples()
