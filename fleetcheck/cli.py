@@ -40,9 +40,12 @@ def judge(run: RunName, reports: Reports = Path("reports"), everything: All = Fa
 
 
 @app.command()
-def report(run: RunName, reports: Reports = Path("reports"), everything: All = False) -> None:
-    """Write a judged run's JUnit files again and print its page."""
-    _show(find(reports, run), everything)
+def report(
+    run: RunName, reports: Reports = Path("reports"), everything: All = False,
+    html: Annotated[bool, typer.Option("--html", help="write report.html too, where the run has none yet")] = False,
+) -> None:
+    """Write a judged run's reports again and print its page: JUnit files, and report.html where there was one."""
+    _show(find(reports, run), everything, html)
 
 
 @app.command("sandbox")
@@ -138,8 +141,8 @@ def version() -> None:
     typer.echo(f"fleetcheck {__version__}")
 
 
-def _show(run: Run, everything: bool) -> None:
-    terminal.show(rejudge.report_again(run, everything), sys.stdout)
+def _show(run: Run, everything: bool, html: bool = False) -> None:
+    terminal.show(rejudge.report_again(run, everything, html), sys.stdout)
 
 
 def _until_interrupted() -> None:

@@ -23,7 +23,8 @@ from fleetcheck.journal import Journal
 from fleetcheck.lock import FleetLock
 from fleetcheck.progress import Progress
 from fleetcheck.records import Planned, Result
-from fleetcheck.report import junit, terminal
+from fleetcheck.report import earlier, html, junit, terminal
+from fleetcheck.report.changes import Comparison
 from fleetcheck.settings import Settings
 
 Collectors = Mapping[str, Mapping[str, set[str]]]
@@ -178,15 +179,26 @@ class Fleet:
         )
 
     def write_reports(self) -> None:
-        """junit.xml, from what was judged."""
+        """junit.xml and report.html, from what was judged. Raises RunError."""
         assert self.run is not None and self.verdicts is not None
         junit.write(self.run.path, self.verdicts, self.run.by_node(), self.selected)
+        if self.settings.html:
+            html.write(self.run, self.verdicts, self.selected, self.comparison, self.run.path, self._typed_inventory())
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The judged run against the complete runs before it."""
+        assert self.run is not None and self.verdicts is not None
+        return earlier.compared(self.run, self.verdicts, self.results)
+
+    def _typed_inventory(self) -> str:
+        return str(self.origin if self.origin.is_file() else self.inventory.path)
 
     def summary(self) -> str:
         """The page for the terminal."""
         assert self.run is not None and self.verdicts is not None
-        origin = self.origin if self.origin.is_file() else self.inventory.path
-        return terminal.summary(self.verdicts, self.results, self.selected, self.run.path, str(origin))
+        return terminal.summary(self.verdicts, self.results, self.selected, self.run.path, self._typed_inventory(),
+                                comparison=self.comparison, html=self.settings.html)
 
     def exit_code(self, interrupted: bool) -> int:
         """The run's exit code once judged."""

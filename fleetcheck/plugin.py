@@ -55,6 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     help="all loads have ended by then, in local time")
     group.addoption("--max-loaded", metavar="N", type=_option(clock.count), default=None,
                     help="nodes under load at once (default 32, or what rack power budgets allow)")
+    group.addoption("--no-html", action="store_true", help="write no report.html, which takes seconds for a thousand nodes")
     group.addoption("--tier", choices=plan.TIERS, default="", help="which checks are required for certification (default: quick)")
 
 
@@ -99,7 +100,8 @@ def _settings(config: pytest.Config) -> Settings:
         raise pytest.UsageError("give either --replay or --resume, not both")
     return Settings(
         inventory=option.inventory, nodes=option.nodes, group=option.group, tier=option.tier, replay=option.replay,
-        resume=option.resume, reports=Path(option.reports), duration=option.duration, until=option.until or "", max_loaded=option.max_loaded,
+        resume=option.resume, reports=Path(option.reports), duration=option.duration, until=option.until or "",
+        max_loaded=option.max_loaded, html=not option.no_html,
         connections=connections if isinstance(connections, int) and connections > 0 else DEFAULT_CONNECTIONS,
     )
 

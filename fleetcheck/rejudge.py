@@ -12,7 +12,7 @@ from fleetcheck import inventory as inventories
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.observed import machine_serial
 from fleetcheck.records import Evidence, Failure
-from fleetcheck.report import junit, terminal
+from fleetcheck.report import earlier, html, junit, terminal
 from fleetcheck.report.lines import Line
 from fleetcheck.run import Run, RunError, as_json, write_atomically
 from fleetcheck.verdict import RunInfo, demanded, judge
@@ -55,12 +55,16 @@ def save(path: Path, text: str) -> None:
         raise RunError(f"cannot write {path}: {error.strerror}; free some space and try again") from error
 
 
-def report_again(run: Run, everything: bool = False) -> list[Line]:
-    """Write the JUnit files anew and make the page of a judged run."""
+def report_again(run: Run, everything: bool = False, page: bool = False) -> list[Line]:
+    """Write the JUnit files anew, and report.html where a page is asked for or lies there; the terminal's page of a judged run."""
     with _readable(run):
         verdicts, results, nodes = run.conclusions(), list(run.judged()), selected(run, run.inventory())
+        comparison = earlier.compared(run, verdicts, results)
     junit.write(run.path, verdicts, results, nodes)
-    return terminal.page(verdicts, results, nodes, near(run.path), str(near(_origin(run))), everything)
+    written = page or (run.path / html.NAME).exists()
+    if written:
+        html.write(run, verdicts, nodes, comparison, near(run.path), str(near(_origin(run))))
+    return terminal.page(verdicts, results, nodes, near(run.path), str(near(_origin(run))), everything, comparison, written)
 
 
 def selected(run: Run, kept: Inventory) -> tuple[Node, ...]:

@@ -30,6 +30,7 @@ class Settings:
     duration: float | None = None
     until: str = ""
     max_loaded: int | None = None
+    html: bool = True
 
     @property
     def fleet(self) -> bool:

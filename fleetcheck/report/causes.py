@@ -63,7 +63,7 @@ def faults(verdicts: Mapping[str, Verdict], severity: str) -> list[Block]:
     for name, node in verdicts.items():
         own = own_findings(node)
         if own and own[0]["severity"] == severity:
-            groups[tuple(_key(each, name) for each in _independent(own))].append(name)
+            groups[tuple(_key(each, name) for each in independent(own))].append(name)
     ordered = sorted(groups.items(), key=lambda group: (-ACTIONS.index(group[0][0][2]), -len(group[1])))
     return [list(_fault(keys, names, verdicts)) for keys, names in ordered]
 
@@ -77,19 +77,20 @@ def _key(finding: Finding, name: str) -> Key:
     return finding["check"], finding["severity"], finding["action"], generic(finding["message"], name)
 
 
-def _independent(findings: Sequence[Finding]) -> list[Finding]:
+def independent(findings: Sequence[Finding]) -> list[Finding]:
     """The cause, and graver findings about other parts than its own; the rest follows from it."""
-    parts = _slots(findings[0])
+    parts = slots(findings[0])
     others = [each for each in findings[1:] if each["severity"] != "warn"]
-    return [findings[0], *(each for each in others if not parts & _slots(each))]
+    return [findings[0], *(each for each in others if not parts & slots(each))]
 
 
-def _slots(finding: Finding) -> set[str]:
+def slots(finding: Finding) -> set[str]:
     """Where a finding's parts sit: the kernel log and NVML name one GPU differently, at the same place."""
-    return {_slot(part) for part in finding["parts"]}
+    return {slot(part) for part in finding["parts"]}
 
 
-def _slot(part: Mapping[str, str]) -> str:
+def slot(part: Mapping[str, str]) -> str:
+    """Where one part sits, else what it is called."""
     return (part.get("slot") or part.get("label") or part.get("kind", "")).lower()
 
 
@@ -121,8 +122,8 @@ def _where(names: Sequence[str], verdicts: Mapping[str, Verdict]) -> Iterator[Li
 def _pieces(node: Verdict) -> str:
     parts: dict[str, Mapping[str, str]] = {}
     for part in (part for each in own_findings(node) if each["severity"] != "warn" for part in each["parts"]):
-        if part.get("serial") or _slot(part) not in parts:
-            parts[_slot(part)] = part
+        if part.get("serial") or slot(part) not in parts:
+            parts[slot(part)] = part
     machine = [f"machine serial {node['serial']}"] if node["serial"] else []
     return said(several([*machine, *map(part_text, parts.values())], 1 + NAMED))
 

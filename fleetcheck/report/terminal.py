@@ -14,7 +14,8 @@ from rich.text import Text
 
 from fleetcheck.inventory import Node, fold
 from fleetcheck.records import ACTIONS, Result
-from fleetcheck.report import causes
+from fleetcheck.report import causes, changes
+from fleetcheck.report.changes import Comparison
 from fleetcheck.report.lines import Line, said, section
 
 DO = {
@@ -24,7 +25,7 @@ DO = {
 }
 SILENT = {"unreachable": "find out why nobody can log in", "unknown": "find out why it told nothing"}
 LINES = {
-    "missing": 3, "controller": 8, "unreachable": 6, "failed": 11, "degraded": 7, "warnings": 3, "unmeasured": 4,
+    "missing": 3, "changes": 6, "controller": 8, "unreachable": 6, "failed": 11, "degraded": 7, "warnings": 3, "unmeasured": 4,
     "out of service": 2, "waived": 3, "uncertified": 2, "next": 7,
 }
 """Lines a section may take, so that a page of 64 nodes stays readable; more is said to be more."""
@@ -32,10 +33,10 @@ LINES = {
 
 def summary(
     verdicts: Mapping[str, Any], results: Sequence[Result], nodes: Sequence[Node], run_dir: Path, inventory: str,
-    everything: bool = False,
+    everything: bool = False, comparison: Comparison | None = None, html: bool = False,
 ) -> str:
     """The page as plain text."""
-    return "\n".join(map(str, page(verdicts, results, nodes, run_dir, inventory, everything)))
+    return "\n".join(map(str, page(verdicts, results, nodes, run_dir, inventory, everything, comparison, html)))
 
 
 def show(lines: Sequence[Line], stream: TextIO) -> None:
@@ -54,15 +55,17 @@ def show(lines: Sequence[Line], stream: TextIO) -> None:
 
 def page(
     verdicts: Mapping[str, Any], results: Sequence[Result], nodes: Sequence[Node], run_dir: Path, inventory: str,
-    everything: bool = False,
+    everything: bool = False, comparison: Comparison | None = None, html: bool = False,
 ) -> list[Line]:
-    """Every line of the page, in the order in which they are needed. everything: nothing is left out for length."""
+    """Every line of the page, in the order in which they are needed. everything: nothing is left out for length; comparison: with the last
+    complete run; html: whether report.html was written."""
     limit = {name: 0 if everything else lines for name, lines in LINES.items()}
     found = verdicts["nodes"]
     return [
         *_head(verdicts, limit["missing"]),
         *section(*_titled("CONTROLLER AND CONFIGURATION", causes.controller(verdicts["fleet_findings"])),
                  limit["controller"], "bold magenta"),
+        *_changed(comparison, limit["changes"]),
         *section(f"UNREACHABLE: {_count(verdicts, 'unreachable')}", causes.unreachable(found), limit["unreachable"],
                  "bold red"),
         *section(f"FAILED: {_graded(found, 'fatal')}", causes.faults(found, "fatal"), limit["failed"], "bold red"),
@@ -75,8 +78,15 @@ def page(
         *section("EXPIRED WAIVERS, no longer in force", causes.expired(verdicts.get("expired_waivers", ())),
                  limit["waived"], "bold yellow"),
         *_certified(verdicts, limit["uncertified"]),
-        *_next(verdicts, run_dir, inventory, limit["next"]),
+        *_next(verdicts, run_dir, inventory, limit["next"], html),
     ]
+
+
+def _changed(comparison: Comparison | None, lines: int) -> list[Line]:
+    """What is new, still there and healed; nothing where no complete run came before."""
+    if comparison is None or not comparison.against:
+        return []
+    return [Line(said(changes.title(comparison)), 0, "bold"), *section("", changes.blocks(comparison), lines)[1:]]
 
 
 def _titled(title: str, blocks: Sequence[Any]) -> tuple[str, Sequence[Any]]:
@@ -126,13 +136,18 @@ def _certified(verdicts: Mapping[str, Any], lines: int) -> list[Line]:
     ]
 
 
-def _next(verdicts: Mapping[str, Any], run_dir: Path, inventory: str, lines: int) -> list[Line]:
+def _next(verdicts: Mapping[str, Any], run_dir: Path, inventory: str, lines: int, html: bool) -> list[Line]:
+    return [
+        *section("next", commands(verdicts, run_dir, inventory), lines, "bold"),
+        Line(f"files: {run_dir}/{'report.html, ' if html else ''}junit*.xml, verdicts.json, results.jsonl, evidence.jsonl"),
+    ]
+
+
+def commands(verdicts: Mapping[str, Any], run_dir: Path, inventory: str) -> list[list[Line]]:
+    """What to type and what to do next, in that order."""
     run = shlex.quote(str(run_dir))
     resume = [[Line(f"finish the run: pytest checks/ --resume {run}", 1, whole=True)]] if verdicts["missing"] else []
-    return [
-        *section("next", [*resume, *_closer(verdicts, run), *_work(verdicts, inventory)], lines, "bold"),
-        Line(f"files: {run_dir}/junit*.xml, verdicts.json, results.jsonl, evidence.jsonl"),
-    ]
+    return [*resume, *_closer(verdicts, run), *_work(verdicts, inventory)]
 
 
 def _closer(verdicts: Mapping[str, Any], run: str) -> list[list[Line]]:

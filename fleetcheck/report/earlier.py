@@ -1,0 +1,49 @@
+"""Complete runs before this one in the same reports folder: what a run is compared with. Runs on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from fleetcheck.records import Result
+from fleetcheck.report.changes import Comparison, compare
+from fleetcheck.run import Run, RunError
+
+LOOKED_BACK = 60
+"""Complete runs read at most to date a finding: two months of nights."""
+
+
+def compared(run: Run, verdicts: Mapping[str, Any], results: Iterable[Result]) -> Comparison:
+    """This run against the complete runs before it."""
+    earlier = islice(complete_before(run, verdicts), LOOKED_BACK)
+    passed = {(each.node, each.check) for each in results if each.outcome == "passed"} if _worth(verdicts, run) else set()
+    return compare(verdicts, earlier, passed)
+
+
+def _worth(verdicts: Mapping[str, Any], run: Run) -> bool:
+    """Whether there is any run to compare with: two million passes are not gathered for nothing."""
+    return next(complete_before(run, verdicts), None) is not None
+
+
+def complete_before(run: Run, verdicts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Verdicts of complete runs of the same fleet and tier, the newest first. A replay is compared with what was before the run that it
+    replays; replays themselves count nothing, and a run that cannot be read is passed over."""
+    before = verdicts["replay_of"] or run.id
+    try:
+        names = sorted((path.name for path in run.path.parent.iterdir() if path.name < before and not path.is_symlink()), reverse=True)
+    except OSError:
+        return
+    for name in names:
+        other = Run(run.path.parent / name)
+        try:
+            if _comparable(other.facts, verdicts):
+                yield other.conclusions()
+        except (RunError, AttributeError):
+            continue
+
+
+def _comparable(facts: Mapping[str, Any], verdicts: Mapping[str, Any]) -> bool:
+    """Whether run.json tells of a complete run, no replay, of this fleet and tier."""
+    same = all(facts.get(key) == verdicts[key] for key in ("fleet", "tier"))
+    return same and facts.get("complete") is True and not facts.get("replay_of")

@@ -1,0 +1,107 @@
+"""What the page takes from the evidence: serial numbers, the scheduler's word, telemetry under load. Runs on the controller."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fleetcheck.report.html.series import Series, series
+from fleetcheck.run import placed_lines
+
+NODES_WITH_DIMMS = 1024
+"""Memory modules are named up to that many nodes; beyond it, their serials alone would be longer than the page."""
+NODES_WITH_CURVES = 256
+POINTS = 110_000
+"""Numbers of all curves together, which keeps the page below 2 MB at 64 nodes."""
+LENGTH = 48
+
+
+@dataclass
+class Found:
+    """By node: serials: (what, which, serial); job: what the scheduler and the node say of its use; curves: of a load."""
+
+    serials: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
+    use: dict[str, str] = field(default_factory=dict)
+    curves: dict[str, Series] = field(default_factory=dict)
+    loaded: int = 0
+
+
+def gathered(evidence: Path, suspects: Container[str], nodes: int) -> Found:
+    """Read the evidence once for names, and the lines of loads again for curves. suspects: whose curves come first."""
+    found = Found()
+    loaded: dict[str, int] = {}
+    for offset, line in placed_lines(evidence):
+        node, answers = line.get("node"), line.get("answers")
+        if not isinstance(node, str) or not isinstance(answers, Mapping):
+            continue
+        if line.get("probe") == "load" and "telemetry" in answers:
+            loaded[node] = offset
+        found.serials.setdefault(node, []).extend(_serials(answers, nodes <= NODES_WITH_DIMMS))
+        use = _use(answers)
+        if use:
+            found.use[node] = use
+    found.loaded = len(loaded)
+    chosen = sorted(loaded, key=lambda name: name not in suspects)[:NODES_WITH_CURVES]
+    found.curves = dict(_curves(evidence, {name: loaded[name] for name in chosen}))
+    return found
+
+
+def _curves(evidence: Path, places: Mapping[str, int]) -> Iterator[tuple[str, Series]]:
+    """The curves of the nodes whose evidence begins at these bytes."""
+    if not places:
+        return
+    with evidence.open("rb") as stream:
+        for name, offset in places.items():
+            stream.seek(offset)
+            curve = series(_data(json.loads(stream.readline())["answers"], "telemetry"), POINTS // len(places))
+            if curve is not None:
+                yield name, curve
+
+
+def _data(answers: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The data of one answer; empty where there is none, or something else."""
+    answer = answers.get(name)
+    data = answer.get("data") if isinstance(answer, Mapping) else None
+    return data if isinstance(data, Mapping) else {}
+
+
+def _serials(answers: Mapping[str, Any], with_dimms: bool) -> Iterator[tuple[str, str, str]]:
+    """Every serial number the node told, the part it belongs to first."""
+    machine = _under(_data(answers, "system"), "machine")
+    yield from _named("board", [(machine.get("board_name"), machine.get("board_serial"))])
+    gpus = [_under(gpu, "identity") | {"index": gpu.get("index")} for gpu in _list(_data(answers, "gpu"), "gpus")]
+    yield from _named("GPU", [(each["index"], each.get("serial")) for each in gpus])
+    hcas = _under(_data(answers, "rdma"), "devices")
+    yield from _named("adapter", [(name, _under(hcas, name).get("node_guid")) for name in hcas])
+    drives = _under(_data(answers, "drives"), "nvme")
+    yield from _named("drive", [(name, _under(drives, name).get("serial")) for name in drives])
+    if with_dimms:
+        yield from _named("memory", [(each.get("locator"), each.get("serial")) for each in _list(_data(answers, "dimms"), "slots")])
+
+
+def _named(what: str, pairs: list[tuple[Any, Any]]) -> Iterator[tuple[str, str, str]]:
+    yield from ((what, str(which)[:LENGTH], str(serial)[:LENGTH]) for which, serial in pairs
+                if isinstance(which, (str, int)) and isinstance(serial, (str, int)) and str(serial))
+
+
+def _under(mapping: Any, key: str) -> dict[str, Any]:
+    value = mapping.get(key) if isinstance(mapping, Mapping) else None
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _list(mapping: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    value = mapping.get(key)
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _use(answers: Mapping[str, Any]) -> str:
+    """The scheduler's state and reason, and jobs: who has the node, and who took it out of service."""
+    told = _under(_data(answers, "scheduler"), "scontrol") or _under(_data(answers, "scheduler"), "sinfo")
+    state, reason = (told.get(key) if isinstance(told.get(key), str) else "" for key in ("state", "reason"))
+    jobs = _data(answers, "system").get("busy")
+    busy = ", ".join(str(job) for job in jobs[:4]) if isinstance(jobs, list) else ""
+    words = [f"scheduler: {state}" if state else "", reason if reason and reason != "none" else "", f"jobs: {busy}" if busy else ""]
+    return "; ".join(filter(None, words))[:300]
