@@ -24,6 +24,7 @@ HOSTILE = {
     "fp8 on all GPUs but one": ({gpu("gemm", "unsupported"): {"fp8": "no"}, gpu("gemm", "metrics.tflops_fp8"): ...}, "matmul_reaches_its_floor"),
     "no dtype at all": ({key: value for number in range(GPUS) for key, value in {
         gpu("gemm", "unsupported", number): {"bf16": "no", "fp8": "no"}, gpu("gemm", "metrics", number): {}}.items()}, "matmul_reaches_its_floor"),
+    "passes of text": ({gpu("hbm", "lowest"): "slow"}, "gpu_memory_is_fast_enough"),
     "nine tenths": ({gpu("gemm", "tenths.tflops_bf16"): [720.0] * 9}, "matmul_does_not_slow_down"),
     "eleven tenths": ({gpu("gemm", "tenths.tflops_bf16"): [720.0] * 11}, "matmul_does_not_slow_down"),
     "tenths of text": ({gpu("gemm", "tenths.tflops_bf16"): ["x"] * 10}, "matmul_does_not_slow_down"),
@@ -165,6 +166,13 @@ def test_a_measured_fault_stands_though_another_device_told_nothing(bench, sound
     told = changed(sound, {gpu("gemm", "metrics.tflops_bf16", 5): 400.0, gpu("gemm", "metrics.tflops_bf16"): ...})
     ended = bench.run("test_matmul_reaches_its_floor", loadevidence.as_answers(told))
     assert ("failed", ["GPU 5: tflops_bf16 400 (limit ≥ 675 TFLOP/s)"]) == (ended.outcome, [each.text for each in ended.offenders])
+
+
+def test_one_slow_pass_of_several_is_not_hidden_by_their_mean(bench, sound):
+    told = changed(sound, {gpu("hbm", "lowest"): {"copy_gb_s": 1200.0}, gpu("gemm", "lowest"): {"tflops_bf16": 300.0, "tflops_fp8": 1300.0}})
+    memory, matmul = (bench.run(name, loadevidence.as_answers(told)) for name in ("test_gpu_memory_is_fast_enough", "test_matmul_reaches_its_floor"))
+    assert "GPU 3: lowest.copy_gb_s 1200.0 (limit ≥ 2260 GB/s)" == memory.offenders[0].text
+    assert "GPU 3: tflops_bf16 300 (limit ≥ 675 TFLOP/s)" == matmul.offenders[0].text
 
 
 def test_an_xid_outweighs_a_kernel_log_with_gaps(bench, sound):
