@@ -48,7 +48,7 @@ def test_a_load_runs_to_its_end_and_hands_over_what_it_saw(node):
     assert result["ok"] and 2 == result["passes"] and "2 of 2" == result["coverage"]
     assert [100.0, 101.0] == [device["metrics"]["tflops_bf16"] for device in result["devices"]]
     loaded = [window for window in told["windows"] if window["load"] == "fake"]
-    assert len(loaded) >= 3 and [100.0, 100.0, 100.0] == loaded[0]["metrics"]["0"]["tflops_bf16"]
+    assert len(loaded) >= 3 and [[100.0] * 3] == [list(each) for each in {tuple(window["metrics"]["0"]["tflops_bf16"]) for window in loaded if window["metrics"]}]
     assert {"state": "cleaned", "left": []} == node.end()
     assert not node.base.exists()
 
@@ -158,7 +158,7 @@ def test_offsets_lose_and_repeat_nothing(node):
         if told["state"] == "ended" and not told["more"]:
             break
     assert len(windows) == told["next"]["windows"] and windows == node.poll()["windows"]
-    assert [window["t"] for window in windows] == sorted({window["t"] for window in windows})
+    assert [window["t"] for window in windows] == sorted({window["t"] for window in windows}) and len(windows) > 5
 
 
 def test_answers_are_capped_and_say_that_more_is_waiting(node):

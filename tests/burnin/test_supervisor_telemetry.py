@@ -126,7 +126,7 @@ def test_a_hung_call_costs_its_own_value_and_a_hung_gpu_itself(loaded):
 
 
 def test_a_connection_that_drops_in_the_middle_of_an_ask_costs_the_load_nothing(loaded):
-    node, root = loaded("n1", {"load": "fake", "seconds": 6}, window_seconds=0.5)
+    node, _ = loaded("n1", {"load": "fake", "seconds": 6}, window_seconds=0.5)
     asking = threading.Thread(target=lambda: node.exchange.ask(node.node, Request("run", "load", "load", ("load_poll", "gpu"), 60, {"load": {"id": "load-1"}})))
     asking.start()
     node.exchange.close()

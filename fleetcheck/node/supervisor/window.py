@@ -79,7 +79,7 @@ class Window:
         metrics: Dict[str, Leaves] = {}
         for (device, metric), extent in self.metrics.items():
             metrics.setdefault(device, {})[metric] = extent.told()
-        return {"t": round(self.began, 1), "seconds": round(now - self.began, 1), "load": self.load,
+        return {"t": round(self.began, 3), "seconds": round(now - self.began, 3), "load": self.load,
                 "samples": self.samples, "gpus": gpus, "metrics": metrics}
 
     def gpu(self, index: str, identity: Leaves, growth: Leaves) -> Leaves:
