@@ -49,7 +49,8 @@ class Marks:
         """An item's marker. Raises CheckError when it has none or a wrong one."""
         marker = item.get_closest_marker("check")
         if marker is None:
-            raise plan.CheckError(f"{item.nodeid}: not marked @pytest.mark.check, so a fleet run cannot judge it; name the checks to run: pytest checks/ --inventory FILE")
+            raise plan.CheckError(f"{item.nodeid}: not marked @pytest.mark.check, so a fleet run cannot judge it; "
+                                  "name the checks to run: pytest checks/ --inventory FILE")
         if id(marker) not in self._known:
             self._known[id(marker)] = plan.mark(item.nodeid, marker.args, marker.kwargs)
         return self._known[id(marker)]

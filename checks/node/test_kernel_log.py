@@ -72,7 +72,7 @@ def test_kernel_reports_no_pcie_fault(kernel_log):
 
 @pytest.mark.check(component="pcie", severity="warn", action="observe")
 def test_kernel_reports_no_pcie_warning(kernel_log):
-    """No corrected PCIe error, none from the probing at boot, and no device that reached for foreign memory. A steady rate calls for reseating the card."""
+    """No corrected PCIe error, none from the probing at boot, no device that reached for foreign memory. A steady rate: reseat the card."""
     assert not kernel_log.warnings("pcie")
 
 

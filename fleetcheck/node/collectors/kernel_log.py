@@ -30,7 +30,8 @@ PREVIOUS_LINES = 5000
 FIX = "run as root (become: sudo -n) or put this user into the groups adm and systemd-journal"
 INTEREST = re.compile(
     r"NVRM|S?Xid|nvidia|nv_|invalid context|mlx5|Hardware Error|Machine [Cc]heck|\bmce\b|EDAC|APEI|BERT|Memory failure|AER"
-    r"|PCIe|pcieport|pciehp|DMAR: \[|AMD-Vi: Event|nvme|md/raid|EXT4|XFS|BTRFS|I/O error|medium error|[Rr]ead-only|readonly|nfs|NFS|lockd|oom|[Oo]ut of memory"
+    r"|DMAR: \[|AMD-Vi: Event"
+    r"|PCIe|pcieport|pciehp|nvme|md/raid|EXT4|XFS|BTRFS|I/O error|medium error|[Rr]ead-only|readonly|nfs|NFS|lockd|oom|[Oo]ut of memory"
     r"|blocked for more than|soft lockup|LOCKUP|rcu|throttled|temperature|BUG|[Pp]anic|Oops|protection fault|segfault"
     r"|[Ii]nsufficient power|timed out|TX timeout|[Ll]ink (?:is )?[Dd]own|[Ll]ost carrier|fallen off|installed in this system"
 )
