@@ -36,6 +36,17 @@ def test_an_item_without_an_outcome_stays_visible_as_lost():
     assert "open" == acceptance.answered(acceptance.points(), outcomes)[4].state
 
 
+def test_items_of_several_nodes_are_counted_one_by_one():
+    pairs = madefleet.pair_results("r", ["n1", "n2", "n3"])
+    slow = madefleet.result("r", ("test_pairs_reach_bandwidth", "checks/interconnect/test_pairs.py", "fabric", ""), "", "failed", nodes=("n2", "n3"))
+    outcomes = Outcomes({"nodes": {}}, map(madefleet.planned, [*pairs[:2], slow]))
+    for each in [*pairs[:2], slow]:
+        outcomes.add(each)
+    point = acceptance.answered(acceptance.points(), outcomes)[7]
+    assert ("failed", 2, 1) == (point.state, point.passed, point.failed)
+    assert [("n1", "n2"), ("n1", "n3")] == [(one, other) for one, other, _ in outcomes.pairs["send_recv.busbw_gb_s"]]
+
+
 def test_the_report_command_writes_the_page_and_names_it(small, monkeypatch, capsys):
     small.path.unlink()
     monkeypatch.setattr(sys, "argv", ["fleetcheck", "report", str(small.run.path), "--html"])

@@ -28,7 +28,7 @@ def told(verdicts: Mapping[str, Any], nodes: Sequence[Node], outcomes: Outcomes,
     return {
         "run": verdicts["run"], "fleet": verdicts["fleet"], "tier": verdicts["tier"], "complete": verdicts["complete"],
         "folder": str(run_dir), "inventory": inventory, "compared": bool(comparison.against), "columns": NODE, "nodes": rows,
-        "checks": [_check(row, outcomes) for row in outcomes.checks.values()], "several": outcomes.several, "shared": dict(outcomes.shared),
+        "checks": [_check(row, outcomes) for row in outcomes.checks.values()], "several": outcomes.several,
         "pairs": [_pairs(name, measured) for name, measured in outcomes.pairs.items()],
         "curves": {name: _curve(curve) for name, curve in found.curves.items()}, "loaded": found.loaded, "most_curves": NODES_WITH_CURVES,
         "texts": texts.known,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fleetcheck.inventory import fold
+from fleetcheck.reconcile import item
 from fleetcheck.records import Planned, Result
 
 LETTERS = ".spemcwdf"
@@ -49,7 +50,7 @@ class CheckRow:
 @dataclass
 class Outcomes:
     """Results of a run, added one by one. marks: by node, by check number, its letter; gaps: by node, why which checks were not measured;
-    several: items about several nodes or the fleet."""
+    shared: by check number, items about several nodes with their letters; several: those of them that did not pass."""
 
     verdicts: Mapping[str, Any]
     planned: Iterable[Planned]
@@ -58,14 +59,14 @@ class Outcomes:
     gaps: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
     several: list[dict[str, Any]] = field(default_factory=list)
     pairs: dict[str, list[tuple[str, str, float]]] = field(default_factory=lambda: defaultdict(list))
-    shared: Counter[str] = field(default_factory=Counter)
+    shared: dict[int, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
 
     def __post_init__(self) -> None:
         """Every planned item begins as lost."""
         self.common = {(name, each["check"]) for name, node in self.verdicts["nodes"].items() for each in node["findings"]
                        if each["common_cause"]}
         for each in self.planned:
-            self._mark(each.node, self._row(each), "m")
+            self._mark(each, self._row(each), "m")
         self.planned = ()
 
     def _row(self, record: Planned | Result) -> CheckRow:
@@ -76,9 +77,12 @@ class Outcomes:
             self.checks[record.check] = row
         return row
 
-    def _mark(self, node: str, row: CheckRow, letter: str) -> None:
+    def _mark(self, record: Planned | Result, row: CheckRow, letter: str) -> None:
         """The graver of two outcomes of a check on one node stands; any outcome takes the place of none at all."""
-        marks = self.marks.setdefault(node, bytearray())
+        if not record.node:
+            self.shared[row.number][item(record)] = letter
+            return
+        marks = self.marks.setdefault(record.node, bytearray())
         marks.extend(b"." * (row.number + 1 - len(marks)))
         before = chr(marks[row.number])
         if before in ".m" or LETTERS.index(letter) > LETTERS.index(before):
@@ -88,7 +92,7 @@ class Outcomes:
         """Count one result."""
         row = self._row(result)
         row.description = row.description or result.description
-        self._mark(result.node, row, self._letter(result))
+        self._mark(result, row, self._letter(result))
         if result.bound and result.outcome in ("passed", "failed"):
             limit_of(row, result)
         if not result.node:
@@ -108,7 +112,6 @@ class Outcomes:
         told.setdefault(reason, []).append(row.number)
 
     def _several(self, result: Result, row: CheckRow) -> None:
-        self.shared[result.outcome] += 1
         if result.outcome in ("failed", "error"):
             self.several.append({"check": row.number, "letter": self._letter(result), "nodes": fold(result.nodes),
                                  "message": result.message[:600], "action": result.action})
@@ -117,8 +120,9 @@ class Outcomes:
             self.pairs[pair[0]].append((result.nodes[0], result.nodes[1], pair[1]))
 
     def counts(self, row: CheckRow) -> Counter[str]:
-        """How often which letter was given to a check."""
-        return Counter(chr(marks[row.number]) for marks in self.marks.values() if row.number < len(marks))
+        """How often which letter was given to the items of a check."""
+        own = Counter(chr(marks[row.number]) for marks in self.marks.values() if row.number < len(marks))
+        return own + Counter(self.shared.get(row.number, {}).values())
 
 
 def limit_of(row: CheckRow, result: Result) -> None:
