@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench docs detection noise clean
+.PHONY: demo test lint bench docs detection noise localisation clean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -37,6 +37,11 @@ detection: $(STAMP)
 # 1,000 healthy nodes with natural variation: nothing may come of them.
 noise: $(STAMP)
 	$(BIN)/python tests/faults/noise.py
+
+# How often exactly the culprits of a campaign are named, from simulated ones; SECONDS is the most that one row of the page may take.
+SECONDS ?= 600
+localisation: $(STAMP)
+	$(BIN)/python tests/localisation/grid.py --seconds $(SECONDS) --write docs/localisation.md
 
 clean:
 	rm -rf $(VENV) dist build reports/2* reports/latest
