@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,13 +42,12 @@ class Live:
 
     def close(self) -> None:
         """End every load and connection, then the rack."""
-        try:
+        with ExitStack() as last:
+            if self.sandbox is not None:
+                last.callback(self.sandbox.stop)
+            last.callback(self.gathering.close)
             if self.loads is not None:
                 self.loads.close()
-            self.gathering.close()
-        finally:
-            if self.sandbox is not None:
-                self.sandbox.stop()
 
 
 def replayed(this: run.Run, earlier: run.Run) -> Source:

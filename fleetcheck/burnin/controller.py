@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -165,7 +166,8 @@ class Loads(Steps):
         for each in self.under.values():
             each.offset.cancel()
         self.book.close()
-        slim(self.book.path, {name for name, each in self.under.items() if each.cleaned and not each.offset.cancelled()})
+        with suppress(RunError):  # it saves space, no more
+            slim(self.book.path, {name for name, each in self.under.items() if each.cleaned and not each.offset.cancelled()})
 
     def _end_all(self, open_: Sequence[Under]) -> None:
         deadline = time.monotonic() + self.patience.closing

@@ -7,10 +7,10 @@ import time
 import pytest
 from fakeloads import FAST, Fleet, controlled, evidence, inventory_of
 
-from fleetcheck.burnin.book import NAME, heads
-from fleetcheck.burnin.record import recalled
+from fleetcheck.burnin.book import NAME, Book, heads, rest_at, windows_at
+from fleetcheck.burnin.record import Kept, answers, evidence_text, recalled
 from fleetcheck.burnin.steps import Patience
-from fleetcheck.records import Failure
+from fleetcheck.records import Evidence, Failure, evidence_of
 
 
 def book(folder, node=None):
@@ -245,6 +245,28 @@ def test_what_was_fetched_but_not_cleaned_is_cleaned_by_the_next_session(tmp_pat
         loads.tidy([(each.node, each.request) for each in loads.under.values()], recalled(tmp_path / NAME))
         until(lambda: fleet.count("load_end"))
     assert {"n1": 1} == fleet.count("load_end")
+
+
+def test_telemetry_is_kept_once_when_all_is_over(tmp_path):
+    fleet, inventory = Fleet(), inventory_of(tmp_path)
+    with controlled(tmp_path, fleet, inventory, every=100) as (loads, futures):
+        ready(loads, "n1")
+        assert whole(evidence(tmp_path, futures["n1"]).answers["telemetry"].data["windows"])
+    polls = [offset for offset, _, line in heads(tmp_path / NAME) if line.what == "polled"]
+    assert len(polls) > 2 and all([] == windows_at(tmp_path / NAME, offset) for offset in polls[:-1])
+    assert 60 == recalled(tmp_path / NAME)["n1"].windows and "results" in rest_at(tmp_path / NAME, polls[-1])
+
+
+def test_hostile_windows_cannot_leave_their_place(tmp_path):
+    hostile = [{"a": '],"events":[', "events": [1], "b": "\\"}, {"c": '}},"told":{"windows":['}, 7, {"d": "\u2028"}]
+    book = Book(tmp_path / NAME)
+    offset = book.write_poll("n1", {"windows": 4}, hostile, [{"x": ',"results":{}}'}], {"results": {"gemm": {"ok": True}}})
+    book.close()
+    kept = Kept(polls=[offset, offset], boot_id='"}')
+    line = evidence_text(tmp_path / NAME, kept, Evidence("r", "load", "load", "n1", "", 1.0, answers=answers(tmp_path / NAME, kept, ("gemm",), "")), "")
+    told = evidence_of(json.loads(line)).answers
+    assert hostile * 2 == told["telemetry"].data["windows"] and 2 == len(told["telemetry"].data["events"])
+    assert '"}' == told["telemetry"].data["boot_id"] and {"ok": True} == told["gemm"].data
 
 
 def test_a_mistake_of_ours_costs_one_node_not_the_run(tmp_path):
