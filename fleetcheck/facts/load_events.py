@@ -16,8 +16,8 @@ from fleetcheck.facts.section import Section
 from fleetcheck.recording import Concern, Offender, Part
 from fleetcheck.view import Parts
 
-KINDS = ("xid", "ecc", "aer", "pcie", "nvlink", "process", "telemetry")
-"""Kinds with a check of their own; telemetry tells what could not be sampled, which is no fault of the node."""
+KINDS = ("xid", "ecc", "aer", "pcie", "nvlink", "process", "telemetry", "cut")
+"""Kinds with a check of their own; telemetry tells what could not be sampled, cut which load the end of all came upon: no faults."""
 PROCESS = "process"
 """Told by the supervisor itself, whatever could be sampled or read."""
 LOGGED = ("xid", "ecc", "aer")

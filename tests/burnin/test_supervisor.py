@@ -95,6 +95,7 @@ def test_the_deadline_ends_it_though_nobody_asks(node):
     assert ("ended", "deadline") == (told["state"], told["ended_why"])
     assert "it was ended without a result: no end" in told["results"]["fake"]["error"]
     assert [] == processes_with("time.sleep(3671)")
+    assert ["cut"] == [each["kind"] for each in told["events"] if each["load"] == "fake"]  # the end of all is no fault of its process
 
 
 def test_ending_a_load_leaves_nothing_though_it_ignores_sigterm(node):

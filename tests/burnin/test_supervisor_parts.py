@@ -25,6 +25,7 @@ def test_loads_take_their_turns_and_the_last_is_shortened():
     course = schedule.Schedule(ENTRIES, repeat=False)
     first, second = course.next(200), course.next(50)
     assert ("a", 60, 180, False) == (first.load, first.seconds, first.ends_in, first.cut)
+    assert (False, True) == (first.hurried, second.hurried)
     assert ("b", 37.5, 50, True, {"x": 1}) == (second.load, second.seconds, second.ends_in, second.cut, second.settings)
     assert course.next(1000) is None and course.complete()
 

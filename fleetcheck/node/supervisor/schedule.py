@@ -17,6 +17,11 @@ class Turn(NamedTuple):
     settings: Dict[str, Any]
     cut: bool
 
+    @property
+    def hurried(self) -> bool:
+        """Whether it is ended sooner than is fair, since the time of the whole is over: a busy node is no broken one."""
+        return self.ends_in < self.seconds + LATE_SECONDS
+
 
 class Schedule:
     """Loads one after the other, over and over when ``repeat`` is set."""

@@ -88,7 +88,8 @@ class Course:
         result = ended.end()
         self.parts.append(result)
         if ended.result is None:
-            self.supervisor.event("process", "%s: %s" % (self.turn.load, result["error"]), *self.named(ended.devices))
+            kind = "cut" if ended.told_to_end and self.turn.hurried else "process"
+            self.supervisor.event(kind, "%s: %s" % (self.turn.load, result["error"]), *self.named(ended.devices))
 
     def named(self, devices: Sequence[Mapping[str, Any]]) -> Any:
         """The GPU and UUID of an event about these devices: none when there are several."""
