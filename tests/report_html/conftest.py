@@ -33,6 +33,7 @@ def small(tmp_path_factory):
     results += madefleet.pair_results(now, listed, slow=listed[9])
     evidence = [madefleet.facts(now, name, number, 8) for number, name in enumerate(listed)]
     evidence += [madefleet.load(now, name, 30, 8, hot=5, events=[{"t": 100.0, "kind": "xid", "text": HOSTILE}]) for name in listed[:4]]
+    evidence[4] = madefleet.facts(now, listed[4], 4, 8, scheduler={"state": "DRAIN", "reason": "new fans [anna@2026-11-29T18:00:00]"})
     run = madefleet.record(folder, now, results, evidence, text)
     return SimpleNamespace(run=run, path=paged(run), names=listed, checks=checks)
 

@@ -12,6 +12,7 @@ def test_first_screen_says_what_is_new_still_and_healed(small, opened):
     assert "n10" in page.inner_text(".change.new") and "n03" in page.inner_text(".change.new")
     still = page.inner_text(".change.still")
     assert "n05" in still and "since 2026-11-29 03:15" in still and "serial 1654922003245" in still
+    assert "scheduler: DRAIN; new fans [anna@2026-11-29T18:00:00]" in still
     assert "n08" in page.inner_text(".change.healed") and "fan 3 stands still" in page.inner_text(".change.healed")
     assert "--nodes n05" in page.inner_text(".change.still code")
 

@@ -43,11 +43,11 @@ def planned(each):
                    severity=each.severity, action=each.action, nodes=each.nodes)
 
 
-def facts(run, node, number, parts):
+def facts(run, node, number, parts, scheduler=None):
     """What names a node's parts."""
     data = {
         "system": {"serial": f"S{number:05}", "machine": {"board_name": "X13", "board_serial": f"B{number:05}"}, "busy": []},
-        "scheduler": {"scontrol": {"state": "IDLE", "reason": ""}},
+        "scheduler": {"scontrol": scheduler or {"state": "IDLE", "reason": ""}},
         "gpu": {"gpus": [{"index": gpu, "identity": {"serial": f"165{number:06}{gpu:02}"}} for gpu in range(parts)]},
         "rdma": {"devices": {f"mlx5_{port}": {"node_guid": f"946d:ae03:{number:04x}:{port:04x}"} for port in range(parts)}},
         "drives": {"nvme": {f"nvme{drive}": {"serial": f"S64GNE{number:06}{drive:02}"} for drive in range(6)}},

@@ -26,7 +26,7 @@ def write(run: Run, verdicts: Mapping[str, Any], nodes: Sequence[Node], comparis
                      len(verdicts["nodes"]))
     points = acceptance.answered(acceptance.points(), outcomes)
     page = embed.page(
-        first=opening.opening(verdicts, run.facts, nodes, comparison, run_dir, inventory),
+        first=opening.opening(verdicts, run.facts, nodes, comparison, found.use, opening.Typed(run_dir, inventory)),
         points=points, told=content.told(verdicts, nodes, outcomes, found, comparison, run_dir, inventory),
     )
     try:

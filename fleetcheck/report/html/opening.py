@@ -6,7 +6,7 @@ import datetime
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fleetcheck.inventory import Node, fold
 from fleetcheck.report import causes, changes, terminal
@@ -21,9 +21,16 @@ WORDS = {
 }
 
 
-def opening(verdicts: Verdicts, facts: Mapping[str, Any], nodes: Sequence[Node], comparison: Comparison, run_dir: Path,
-            inventory: str) -> dict[str, Any]:
-    """Everything the first screen needs, as text and numbers."""
+class Typed(NamedTuple):
+    """The run's folder and the inventory as they are typed in commands."""
+
+    run: Path
+    inventory: str
+
+
+def opening(verdicts: Verdicts, facts: Mapping[str, Any], nodes: Sequence[Node], comparison: Comparison,
+            use: Mapping[str, str], typed: Typed) -> dict[str, Any]:
+    """Everything the first screen needs, as text and numbers. use: by node, what the scheduler says of it, and its jobs."""
     return {
         **{key: verdicts[key] for key in ("run", "fleet", "tier", "started", "complete", "partial", "interrupted", "replay_of", "isolate")},
         "version": facts.get("version", ""), "took": took(verdicts["started"], str(facts.get("ended", ""))),
@@ -34,7 +41,7 @@ def opening(verdicts: Verdicts, facts: Mapping[str, Any], nodes: Sequence[Node],
         "out": [str(line).strip() for block in causes.out_of_service(nodes) for line in block],
         "waived": [str(line).strip() for block in causes.waived(verdicts["nodes"]) for line in block][:SHOWN],
         "comparison": {"against": comparison.against, "began": comparison.began[:16].replace("T", " "), "words": WORDS},
-        "changes": grouped(comparison, run_dir, inventory), "next": list(next_steps(verdicts, run_dir, inventory)),
+        "changes": grouped(comparison, use, typed), "next": next_steps(verdicts, typed),
     }
 
 
@@ -52,46 +59,46 @@ def took(started: str, ended: str) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
 
 
-def grouped(comparison: Comparison, run_dir: Path, inventory: str) -> list[dict[str, Any]]:
+def grouped(comparison: Comparison, use: Mapping[str, str], typed: Typed) -> list[dict[str, Any]]:
     """Changes by state, equal ones of several nodes together; without an earlier run all are simply what was found."""
     if not comparison.against:
-        return [_state("FOUND", list(comparison.changes), run_dir, inventory)] if comparison.changes else []
-    return [_state(state, comparison.of(state), run_dir, inventory) for state in changes.STATES]
+        return [_state("FOUND", list(comparison.changes), use, typed)] if comparison.changes else []
+    return [_state(state, comparison.of(state), use, typed) for state in changes.STATES]
 
 
-def _state(state: str, found: list[Change], run_dir: Path, inventory: str) -> dict[str, Any]:
+def _state(state: str, found: list[Change], use: Mapping[str, str], typed: Typed) -> dict[str, Any]:
     blocks = changes.folded(found)
     return {"state": state, "nodes": len({each.node for each in found}), "more": max(0, len(blocks) - SHOWN),
-            "blocks": [_block(group, run_dir, inventory) for group in blocks[:SHOWN]]}
+            "blocks": [_block(group, use, typed) for group in blocks[:SHOWN]]}
 
 
-def _block(group: Sequence[Change], run_dir: Path, inventory: str) -> dict[str, Any]:
+def _block(group: Sequence[Change], use: Mapping[str, str], typed: Typed) -> dict[str, Any]:
     first = group[0]
     names = [each.node for each in group]
     do = terminal.SILENT["unreachable"] if first.severity == "unreachable" else terminal.DO.get(first.action, first.action)
     return {
         "nodes": fold(names), "names": names, "message": first.message.removeprefix(f"{first.node}: "), "check": first.check,
         "severity": first.severity, "action": do, "since": first.since[:16].replace("T", " "), "also": first.also, "note": first.note,
-        "where": [_where(each) for each in group[:NAMED]], "hidden": max(0, len(group) - NAMED),
-        "command": _closer(first, names, run_dir, inventory),
+        "where": [_where(each, use) for each in group[:NAMED]], "hidden": max(0, len(group) - NAMED),
+        "command": _closer(first, names, typed),
     }
 
 
-def _where(change: Change) -> str:
-    parts = [f"machine serial {change.serial}" if change.serial else "", *change.parts[:3]]
+def _where(change: Change, use: Mapping[str, str]) -> str:
+    parts = [f"machine serial {change.serial}" if change.serial else "", *change.parts[:3], use.get(change.node, "")]
     return f"{change.node}: {', '.join(filter(None, parts)) or 'no serial known'}"
 
 
-def _closer(change: Change, names: Sequence[str], run_dir: Path, inventory: str) -> str:
+def _closer(change: Change, names: Sequence[str], typed: Typed) -> str:
     """What to type to look closer; a login that fails is looked at by logging in."""
     if change.check == changes.LOGIN:
-        return f"fleetcheck doctor --inventory {shlex.quote(inventory)} --nodes {shlex.quote(fold(names))}"
-    return f"pytest checks/ --replay {shlex.quote(str(run_dir))} --nodes {shlex.quote(fold(names))} -k {shlex.quote(change.check)} -vv"
+        return f"fleetcheck doctor --inventory {shlex.quote(typed.inventory)} --nodes {shlex.quote(fold(names))}"
+    return f"pytest checks/ --replay {shlex.quote(str(typed.run))} --nodes {shlex.quote(fold(names))} -k {shlex.quote(change.check)} -vv"
 
 
-def next_steps(verdicts: Verdicts, run_dir: Path, inventory: str) -> list[dict[str, str]]:
+def next_steps(verdicts: Verdicts, typed: Typed) -> list[dict[str, str]]:
     """The terminal page's steps, each as words and the command after them."""
-    texts = (str(line).strip() for block in terminal.commands(verdicts, run_dir, inventory) for line in block)
+    texts = (str(line).strip() for block in terminal.commands(verdicts, typed.run, typed.inventory) for line in block)
     return [_step(text) for text in texts]
 
 
