@@ -1,11 +1,11 @@
-"""512 nodes under load for an hour, answering from recordings: what the controller costs. Its clock runs 30 times as fast."""
+"""512 nodes under load for 15 minutes, answering from recordings: what the controller costs. Its clock runs five times as fast."""
 
 import json
 import sys
 
 from measured_process import measured
 
-NODES, SECONDS, PACE = 512, 3600, 30
+NODES, SECONDS, PACE = 512, 900, 5
 
 PROGRAM = """
 import json, sys
@@ -53,7 +53,7 @@ def test_512_nodes_under_load(tmp_path):
     assert cost.status == 0, cost.output[-3000:]
     told = json.loads(cost.output.splitlines()[-1])
     size = (tmp_path / "evidence.jsonl").stat().st_size
-    print(f"\n{NODES} nodes, {SECONDS / 3600:g} h, {told['polls']} polls, one every {told['every']:.0f} s a node; {told['windows']} windows, {size / 1e6:.0f} MB of evidence")
+    print(f"\n{NODES} nodes, {SECONDS / 60:g} min, {told['polls']} polls, one every {told['every']:.0f} s a node; {told['windows']} windows, {size / 1e6:.0f} MB of evidence")
     print(f"controller: {cost.cpu_seconds:.0f} CPU s, {100 * cost.cpu_seconds / SECONDS:.2f} % of one core, {cost.peak_mbytes:.0f} MB")
     assert told["windows"] == NODES * SECONDS / 10
     assert cost.cpu_seconds <= 0.05 * SECONDS and cost.peak_mbytes < 300
