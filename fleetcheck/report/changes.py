@@ -185,4 +185,5 @@ def _line(group: Sequence[Change]) -> str:
     first = group[0]
     since = f", since {first.since[:16].replace('T', ' ')}" if first.state in ("STILL", "UNPROVEN") else ""
     note = f" ({said(first.note)})" if first.note else ""
-    return f"{first.state} {said(fold(each.node for each in group))}: {said(first.message, 120)}{note}  [{said(first.check)}{since}]"
+    message = said(generic(first.message, first.node), 120)
+    return f"{first.state} {said(fold(each.node for each in group))}: {message}{note}  [{said(first.check)}{since}]"
