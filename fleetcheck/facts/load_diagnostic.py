@@ -10,7 +10,7 @@ import pytest
 
 from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.facts import dcgm
-from fleetcheck.facts.load_result import raw_of, snapshot
+from fleetcheck.facts.load_result import raw_of, snapshot, wanted
 from fleetcheck.facts.section import Section
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
@@ -43,6 +43,7 @@ def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Parts[Dia
     """Every GPU as diagnosed; skips on a node without GPUs or without DCGM."""
     if profile.gpu is None:
         pytest.skip(f"profile {profile.name} has no GPUs")
+    wanted("dcgm", node)
     raw = raw_of(answers, "dcgm", node)
     if isinstance(raw, Absent):
         raise NotMeasured(raw.reason)

@@ -133,6 +133,13 @@ def accelerators(profile: Profile, node: Node) -> int:
     return int((node.load or {}).get("devices") or promised) if stands_in(node) else promised
 
 
+def wanted(load: str, node: Node) -> None:
+    """Skip the check of a load that the inventory leaves out."""
+    chosen = (node.load or {}).get("loads")
+    if chosen and load not in chosen:
+        pytest.skip(f"the inventory leaves {load} out: load: {{loads: [{', '.join(chosen)}]}}")
+
+
 def raw_of(answers: Mapping[str, Any], load: str, node: Node) -> Any:
     """What a load left, whether it ended well or not; Absent with the reason where it left nothing."""
     answer = answers.get(load)
@@ -146,6 +153,7 @@ def gpu_load(load: str) -> Callable[[Mapping[str, Any], Profile, Node], Result]:
     def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Result:
         if profile.gpu is None:
             pytest.skip(f"profile {profile.name} has no GPUs")
+        wanted(load, node)
         return Result(raw_of(answers, load, node), load, accelerators(profile, node), snapshot(answers, "before", "gpu"))
 
     return build
@@ -156,10 +164,11 @@ def host_load(load: str) -> Callable[[Mapping[str, Any], Profile, Node], Result]
     def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Result:
         if load == "disk" and not node.scratch:
             pytest.skip("the inventory declares no scratch path for this node")
+        wanted(load, node)
         return Result(raw_of(answers, load, node), load, None, {})
 
     return build
 
 
 __all__ = ["GPU_LOADS", "HOST_LOADS", "Device", "Link", "Result", "accelerators", "gpu_load", "host_load", "part_of", "raw_of", "snapshot",
-           "stands_in"]
+           "stands_in", "wanted"]

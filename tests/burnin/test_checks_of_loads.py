@@ -198,14 +198,15 @@ OVERLAP = {"low": 0.75, "unit": "of the rate alone", "source": "this site", "dat
 
 def named() -> dict[str, Any]:
     """What lies behind each node."""
-    cases = {"healthy": {}, "no-floors": {}, "host": {}, "stand-in": {gpu(load, "uuid", number): f"cpu-{number}" for number in range(GPUS)
+    cases = {"healthy": {}, "no-floors": {}, "host": {}, "few": {"gemm": ...}, "stand-in": {gpu(load, "uuid", number): f"cpu-{number}" for number in range(GPUS)
                                                                      for load in loadevidence.RATES if load not in ("cpu", "dram", "disk")}}
     cases |= {f"fault-{number}": changes for number, (changes, _) in enumerate(FAULTS.values())}
     return cases | {f"like-{number}": changes for number, changes in enumerate(LOOKALIKES.values())}
 
 
 def inventory(cases: Any) -> dict[str, Any]:
-    special = {"no-floors": {"profile": "h100-sxm5-8"}, "host": {"profile": "cpu-host"}, "stand-in": {"profile": "site", "load": {"device": "cpu"}}}
+    special = {"few": {"profile": "site", "load": {"loads": ["hbm", "cpu"]}}, "no-floors": {"profile": "h100-sxm5-8"},
+               "host": {"profile": "cpu-host"}, "stand-in": {"profile": "site", "load": {"device": "cpu"}}}
     return {"fleet": "loads", "defaults": {"profile": "site", "scratch": "/scratch"}, "nodes": {name: special.get(name, {}) for name in cases}}
 
 
@@ -264,6 +265,13 @@ def test_a_host_without_gpus_is_judged_on_its_own_loads(results):
     assert {"processors_compute_rightly", "memory_keeps_every_pattern", "disk_returns_what_was_written", "node_does_not_reboot_under_load"} <= passed
     assert {} == ended(results, "host", "failed") | ended(results, "host", "error")
     assert "profile cpu-host has no GPUs" == ended(results, "host", "skipped")["matmul_reaches_its_floor"]
+
+
+def test_loads_that_the_inventory_leaves_out_do_not_apply(results):
+    skipped = ended(results, "few", "skipped")
+    assert "the inventory leaves gemm out: load: {loads: [hbm, cpu]}" == skipped["matmul_reaches_its_floor"]
+    assert {"gpu_memory_keeps_every_pattern", "gpus_agree_with_each_other", "disk_returns_what_was_written", "memory_keeps_every_pattern"} <= set(skipped)
+    assert {} == ended(results, "few", "failed") | ended(results, "few", "error")
 
 
 def test_stand_ins_that_the_inventory_asks_for_are_not_judged_by_floors(results):
