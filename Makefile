@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench docs detection noise localisation clean
+.PHONY: demo test lint bench docs detection noise localisation peers clean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -42,6 +42,10 @@ noise: $(STAMP)
 SECONDS ?= 600
 localisation: $(STAMP)
 	$(BIN)/python tests/localisation/grid.py --seconds $(SECONDS) --write docs/localisation.md
+
+# How often a healthy node is blamed by its peers, and which loss is found; takes minutes.
+peers: $(STAMP)
+	$(BIN)/python tests/outliers/simulation.py --write docs/peers.md
 
 clean:
 	rm -rf $(VENV) dist build reports/2* reports/latest

@@ -8,9 +8,11 @@ from typing import Any, Protocol
 from fleetcheck.absent import NotMeasured
 from fleetcheck.facts.clock import asked
 from fleetcheck.facts.registry import Fact
+from fleetcheck.installed import installed
 from fleetcheck.inventory import Node
 from fleetcheck.observed import machine_serial
 from fleetcheck.profile import Profile
+from fleetcheck.recording import Part
 from fleetcheck.records import Evidence, Failure
 
 FIRST_PROBE = "facts-fast"
@@ -36,12 +38,14 @@ class Source(Protocol):
 class FactsAtHand:
     """One node's facts at a time, since items run node by node; what evidence told of every node stays.
 
-    failures: why a node's probe brought no answer; serials: of the machines that answered.
+    failures: why a node's probe brought no answer; serials: of the machines that answered;
+    parts: the pieces they told, by node and label.
     """
 
     def __init__(self, source: Source, profiles: Mapping[str, Profile]) -> None:
         self.failures: dict[str, Failure] = {}
         self.serials: dict[str, str] = {}
+        self.parts: dict[str, dict[str, Part]] = {}
         self._source = source
         self._profiles = profiles
         self._turn_to("")
@@ -80,6 +84,7 @@ class FactsAtHand:
         if probe not in self._evidence:
             self._evidence[probe] = evidence = self._source.evidence(node, probe)
             self.serials[node] = machine_serial(evidence) or self.serials.get(node, "")
+            self.parts.setdefault(node, {}).update({part.label: part for part in installed(evidence.answers)})
             if evidence.failure and (node not in self.failures or probe == FIRST_PROBE):
                 self.failures[node] = evidence.failure
         return self._evidence[probe]

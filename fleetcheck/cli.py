@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from fleetcheck import __version__, checkbook, doctor, exitcode, explain, prune, rejudge, sandbox
+from fleetcheck import __version__, checkbook, doctor, exitcode, explain, history_page, prune, rejudge, rma, sandbox
 from fleetcheck.burnin import commands as burnin
 from fleetcheck.inventory import InventoryError, load, select
 from fleetcheck.report import terminal
@@ -133,6 +133,25 @@ def prune_runs(
         if apply:
             each.remove()
     typer.echo(f"{'removed' if apply else 'would remove'} {len(found)}{'' if apply or not found else '; --apply does it'}")
+
+
+@app.command("history")
+def show_history(
+    what: Annotated[str, typer.Argument(metavar="[NODE|SERIAL|CHECK]", help="without one: repeat offenders, suspects, failures")] = "",
+    reports: Reports = Path("reports"), everything: All = False,
+) -> None:
+    """Say what earlier runs measured: findings, drift of a part against its own past, what stood where."""
+    history_page.show(reports, what, sys.stdout, everything)
+
+
+@app.command("rma")
+def bundle_for_vendor(
+    node: Annotated[str, typer.Argument(metavar="NODE", help="the node whose part goes back")],
+    reports: Reports = Path("reports"),
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="the archive; without it, rma-NODE.tar.gz here")] = None,
+) -> None:
+    """Bundle serials, slot, failing evidence and history of a node for its vendor, without secrets."""
+    typer.echo(rma.bundle(reports, node, output or Path(f"rma-{node.replace('/', '_')}.tar.gz")))
 
 
 @app.command()

@@ -33,10 +33,11 @@ def exit_code(
     if not verdicts:
         return INTERNAL
     outcomes = {result.outcome for result in results}
-    if "failed" in outcomes or verdicts["fleet_findings"] or _unreachable(verdicts):
+    if "failed" in outcomes or verdicts["fleet_findings"] or _bad(verdicts):
         return FINDING
     return UNMEASURED if "error" in outcomes or verdicts["missing"] else PASSED
 
 
-def _unreachable(verdicts: Mapping[str, Any]) -> bool:
-    return any(node["verdict"] == "unreachable" for node in verdicts["nodes"].values())
+def _bad(verdicts: Mapping[str, Any]) -> bool:
+    """Whether some node is unreachable, or was found at fault by its peers and history."""
+    return any(node["verdict"] in ("unreachable", "degraded", "failed") for node in verdicts["nodes"].values())

@@ -16,11 +16,14 @@ from fleetcheck.absent import NotMeasured
 from fleetcheck.at_hand import FactsAtHand, Source
 from fleetcheck.burnin import begin, clock
 from fleetcheck.burnin.terms import Asked, Terms, settle
+from fleetcheck.conclude import Conclusions, conclude
 from fleetcheck.facts.registry import Fact
 from fleetcheck.gather import silent
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.journal import Journal
 from fleetcheck.lock import FleetLock
+from fleetcheck.measured import Machine
+from fleetcheck.measurements import Draft
 from fleetcheck.progress import Progress
 from fleetcheck.records import Planned, Result
 from fleetcheck.report import earlier, html, junit, terminal
@@ -147,21 +150,30 @@ class Fleet:
         self.progress.item(result.node, result.outcome)
 
     def finish(self, interrupted: bool) -> dict[str, Any]:
-        """Judge what was recorded and write verdicts.json, then point latest here. Raises RunError."""
+        """Judge what was recorded, write verdicts.json and measurements.parquet, then point latest here. Raises RunError."""
         assert self.run is not None
         if self.progress:
             self.progress.end()
         if interrupted:  # perhaps between writing a result and remembering it
             self.results = [each.slim() for each in self.run.judged()]
-        self.verdicts = self._judged(interrupted)
-        ended = {"ended": _now(), "interrupted": interrupted, "complete": self.verdicts["complete"]}
-        with run.disk(self.run.path):
-            run.write_atomically(self.run.verdicts, run.as_json(self.verdicts))
-            self.run.describe({**self._about(), **ended})
-            run.point_latest(self.run)
+        with Draft(self.run) as draft:
+            self.verdicts = self._judged(interrupted, self._concluded(draft))
+            ended = {"ended": _now(), "interrupted": interrupted, "complete": self.verdicts["complete"]}
+            with run.disk(self.run.path):
+                run.write_atomically(self.run.verdicts, run.as_json(self.verdicts))
+                self.run.describe({**self._about(), **ended})
+                run.point_latest(self.run)
+            if not self.verdicts["replay_of"]:  # what was measured once counts once
+                draft.keep(self._about(), self.verdicts["complete"])
         return self.verdicts
 
-    def _judged(self, interrupted: bool) -> dict[str, Any]:
+    def _concluded(self, draft: Draft) -> Conclusions:
+        assert self.run is not None
+        serials, parts = (self.hand.serials, self.hand.parts) if self.hand else ({}, {})
+        machines = {node.name: Machine(node.profile, serials.get(node.name, ""), parts.get(node.name, {})) for node in self.nodes}
+        return conclude(self.run, draft, self.run.judged(), machines, self.selected, self.inventory)
+
+    def _judged(self, interrupted: bool, concluded: Conclusions) -> dict[str, Any]:
         assert self.run is not None
         about = self._about()
         info = verdict.RunInfo(
@@ -176,6 +188,7 @@ class Fleet:
             info, self.selected, list(self.planned.values()), self.results, failures,
             serials=self.hand.serials if self.hand else {},
             required=verdict.demanded(self.inventory.profiles, self.settings.tier),
+            concluded=concluded.concluded, observations=concluded.observations,
         )
 
     def write_reports(self) -> None:

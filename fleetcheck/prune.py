@@ -49,13 +49,14 @@ def old(reports: Path, now: datetime.datetime, evidence_days: int = EVIDENCE_DAY
     """
     if not reports.is_dir():
         raise RunError(f"{reports}: no such folder; name the one with the runs: --reports DIR")
-    runs = sorted(_runs(reports), key=lambda run: run.id)
-    spared = _spared(reports, runs)
-    found = (_old(run, (now - began(run)).days, evidence_days, measurements_days) for run in runs if run.id not in spared)
+    kept = sorted(runs(reports), key=lambda run: run.id)
+    spared = _spared(reports, kept)
+    found = (_old(run, (now - began(run)).days, evidence_days, measurements_days) for run in kept if run.id not in spared)
     return [each for each in found if each]
 
 
-def _runs(reports: Path) -> Iterator[Run]:
+def runs(reports: Path) -> Iterator[Run]:
+    """The runs of a reports folder; other folders and links are passed over."""
     for path in reports.iterdir():
         if path.is_dir() and not path.is_symlink() and _NAME.match(path.name):
             yield Run(path)

@@ -9,7 +9,11 @@ from typing import Any
 
 from fleetcheck import __version__
 from fleetcheck import inventory as inventories
+from fleetcheck.conclude import conclude
+from fleetcheck.installed import installed
 from fleetcheck.inventory import Inventory, Node
+from fleetcheck.measured import Machine
+from fleetcheck.measurements import Draft
 from fleetcheck.observed import machine_serial
 from fleetcheck.records import Evidence, Failure
 from fleetcheck.report import earlier, html, junit, terminal
@@ -30,11 +34,27 @@ def judge_again(run: Run) -> dict[str, Any]:
     )
     with _readable(run):
         planned, results, silent = list(run.planned()), list(run.judged()), failures(run.gathered())
-        serials = {each.node: serial for each in run.gathered() if (serial := machine_serial(each))}
-    verdicts = judge(info, selected(run, kept), planned, results, silent, serials=serials,
-                     required=demanded(kept.profiles, info.tier))
+        machines = _machines(run, kept)
+        with Draft(run) as draft:
+            found = conclude(run, draft, run.judged(), machines, selected(run, kept), kept)
+            verdicts = judge(info, selected(run, kept), planned, results, silent,
+                             serials={name: each.serial for name, each in machines.items() if each.serial},
+                             required=demanded(kept.profiles, info.tier), concluded=found.concluded, observations=found.observations)
+            if not info.replay_of:
+                draft.keep({**told, "fleet": info.fleet, "tier": info.tier, "started": info.started}, verdicts["complete"])
     save(run.verdicts, as_json(verdicts))
     return verdicts
+
+
+def _machines(run: Run, kept: Inventory) -> dict[str, Machine]:
+    """What stood at the names of those nodes that told."""
+    profiles = {node.name: node.profile for node in kept.nodes}
+    found: dict[str, Machine] = {}
+    for each in run.gathered():
+        held = found.get(each.node, Machine(profiles.get(each.node, "")))
+        parts = {part.label: part for part in installed(each.answers)}
+        found[each.node] = Machine(held.profile, machine_serial(each) or held.serial, {**held.parts, **parts})
+    return found
 
 
 @contextmanager

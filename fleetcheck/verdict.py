@@ -39,15 +39,17 @@ def judge(
     info: RunInfo, nodes: Sequence[Node], planned: Sequence[Planned], results: Sequence[Result],
     failures: Mapping[str, Failure], *,
     required: Mapping[str, Sequence[str]] | None = None, serials: Mapping[str, str] | None = None,
+    concluded: Sequence[Result] = (), observations: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The content of verdicts.json.
 
     nodes: every node listed, out of service too. failures: by node, why a probe of it brought no answer. required: by
-    profile, the checks this tier demands (none named: every applicable one). serials: by node, as measured.
+    profile, the checks this tier demands (none named: every applicable one). serials: by node, as measured. concluded: findings
+    that no planned check made but a node's peers and history. observations: what the run shows beside earlier ones and blames nobody for.
     """
     book = reconcile(planned, results)
     partial = _partial(info, planned, book)
-    seen = observe(nodes, planned, results, failures)
+    seen = observe(nodes, planned, [*results, *concluded], failures)
     commons = common_checks(seen)
     held_back = _held_back(commons)
     seen = {name: replace(node, held_back=held_back.get(name, frozenset())) for name, node in seen.items()}
@@ -66,6 +68,7 @@ def judge(
         "replay_of": info.replay_of, "expired_waivers": list(info.expired),
         "nodes": verdicts, "isolate": fold(_isolated(verdicts)),
         "fleet_findings": [*login_findings(seen), *check_findings(commons, reached), *several_findings(results)],
+        "observations": [dict(each) for each in observations],
         "missing": [{"check": each.check, "node": each.node, "component": each.component, "item": item(each)}
                     for each in book.missing],
         "repeated": list(book.repeated), "unplanned": list(book.unplanned),

@@ -139,6 +139,11 @@ def warnings(verdicts: Mapping[str, Verdict]) -> list[Block]:
     return [[*_cause(key, f"{_fold(names)}: ", 1)] for key, names in ordered]
 
 
+def observed(observations: Iterable[Finding]) -> list[Block]:
+    """What a run shows beside its peers and earlier runs: swapped parts, one machine under two names, odd settings."""
+    return [[Line(_quote(each), 1)] for each in observations]
+
+
 def unmeasured(results: Iterable[Result], verdicts: Mapping[str, Any]) -> list[Block]:
     """What was not measured on nodes that could be reached, folded by reason; common causes are told already."""
     causes = [each for each in verdicts["fleet_findings"] if each["kind"] == "common-cause"]

@@ -25,8 +25,8 @@ DO = {
 }
 SILENT = {"unreachable": "find out why nobody can log in", "unknown": "find out why it told nothing"}
 LINES = {
-    "missing": 3, "changes": 6, "controller": 8, "unreachable": 6, "failed": 11, "degraded": 7, "warnings": 3, "unmeasured": 4,
-    "out of service": 2, "waived": 3, "uncertified": 2, "next": 7,
+    "missing": 3, "changes": 6, "controller": 8, "unreachable": 6, "failed": 11, "degraded": 7, "warnings": 3, "observed": 3,
+    "unmeasured": 4, "out of service": 2, "waived": 3, "uncertified": 2, "next": 7,
 }
 """Lines a section may take, so that a page of 64 nodes stays readable; more is said to be more."""
 
@@ -72,6 +72,8 @@ def page(
         *section(f"DEGRADED: {_graded(found, 'degraded')}", causes.faults(found, "degraded"), limit["degraded"],
                  "bold yellow"),
         *section("WARNINGS, verdict unchanged", causes.warnings(found), limit["warnings"], "bold"),
+        *section("BESIDE PEERS AND EARLIER RUNS, nobody is blamed", causes.observed(verdicts.get("observations", ())),
+                 limit["observed"], "bold"),
         *section("NOT MEASURED", causes.unmeasured(results, verdicts), limit["unmeasured"], "bold"),
         *section("OUT OF SERVICE, not contacted", causes.out_of_service(nodes), limit["out of service"], "bold"),
         *section("WAIVED by the site, neither checked nor passed", causes.waived(found), limit["waived"], "bold"),

@@ -1,0 +1,157 @@
+"""What a run measured as rows for its history: one each outcome, each number read and each piece installed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from fleetcheck.recording import Part
+from fleetcheck.records import Result
+from fleetcheck.text import clean
+
+INSTALLED = "installed"
+"""The metric of a row that says which piece is where; such a row belongs to no check."""
+MESSAGE_CHARACTERS = 400
+UNITS = {
+    "celsius": "°C", "watts": "W", "bytes_per_second": "B/s", "mbytes_per_second": "MB/s", "gbytes_per_second": "GB/s",
+    "mbits_per_second": "Mbit/s", "gbits_per_second": "Gbit/s", "bytes": "B", "seconds": "s", "percent": "%", "mhz": "MHz",
+    "per_second": "1/s",
+}
+"""Endings of metric names, the longer before those they end in."""
+
+
+class Row(NamedTuple):
+    """One row; text that is not known is empty. metric: empty for the outcome of a check. low, high: the limit. machine: its serial."""
+
+    node: str
+    profile: str
+    machine: str
+    part_kind: str
+    part: str
+    slot: str
+    serial: str
+    component: str
+    check: str
+    metric: str
+    value: float | None
+    unit: str
+    low: float | None
+    high: float | None
+    source: str
+    outcome: str
+    severity: str
+    action: str
+    message: str
+    boot_id: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What stands at a name. serial: the machine's own; parts: by the label that checks give them."""
+
+    profile: str = ""
+    serial: str = ""
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    def part(self, label: str) -> Part:
+        """The piece of this label, or one of which only the label is known."""
+        return self.parts.get(label) or Part("", label)
+
+
+NOWHERE = Machine()
+
+
+def installed_rows(node: str, machine: Machine) -> Iterator[Row]:
+    """The machine itself and its pieces, those whose serial is known."""
+    own = [Part("chassis", "machine", "machine", machine.serial)] if machine.serial else []
+    for part in [*own, *machine.parts.values()]:
+        if part.serial:
+            yield _row(node, machine, part, metric=INSTALLED)
+
+
+def result_rows(results: Iterable[Result], machines: Mapping[str, Machine]) -> Iterator[Row]:
+    """Rows of results in the order in which they came; a number that several checks of a node read is told once."""
+    last, told = "", set[tuple[str, str]]()
+    for result in results:
+        if result.node != last:
+            last, told = result.node, set()
+        yield from _outcome_rows(result, machines)
+        yield from _metric_rows(result, machines.get(result.node, NOWHERE), told)
+
+
+def _outcome_rows(result: Result, machines: Mapping[str, Machine]) -> Iterator[Row]:
+    """One row of the check, or one each part found at fault."""
+    for node in result.blamed or (result.node,):
+        machine = machines.get(node, NOWHERE)
+        parts = [_known(part, machine) for part in result.parts if part.get("kind") != "node"]
+        for part in parts or [Part("", "")]:
+            yield _row(node, machine, part, result)
+
+
+def _known(part: Mapping[str, str], machine: Machine) -> Part:
+    """A part at fault, with the serial that the machine tells of it where the check did not."""
+    named = Part(part.get("kind", ""), part.get("label", ""), part.get("slot", ""), part.get("serial", ""))
+    known = machine.part(named.label)
+    return named if named.serial or not known.serial else Part(named.kind, named.label, named.slot or known.slot, known.serial)
+
+
+def _metric_rows(result: Result, machine: Machine, told: set[tuple[str, str]]) -> Iterator[Row]:
+    limited = result if len(result.metrics) == 1 else None
+    for name, value in result.metrics.items():
+        for label, number in (value.items() if isinstance(value, Mapping) else [("", value)]):
+            if isinstance(number, (int, float)) and (name, label) not in told:
+                told.add((name, label))
+                yield _row(result.node, machine, machine.part(label) if label else Part("", ""), result, name, float(number), limited)
+
+
+def _row(node: str, machine: Machine, part: Part, result: Result | None = None, metric: str = "", value: float | None = None,
+         limited: Result | None = None) -> Row:
+    limits = limited if metric else result
+    bound = (limits.bound if limits else None) or {}
+    failed = result is not None and result.outcome == "failed" and not metric
+    return Row(
+        node, machine.profile, _word(machine.serial), _word(part.kind), _word(part.label), _word(part.slot), _word(part.serial),
+        result.component if result else "", result.check if result else "", _word(metric), value,
+        _word(bound.get("unit", "")) or unit(metric), bound.get("low"), bound.get("high"), _word(limits.source if limits else ""),
+        result.outcome if result else "", result.severity if result else "", result.action if result else "",
+        one_line(result.message) if result and failed else "", _word(result.boot_id if result else ""),
+    )
+
+
+def unit(metric: str) -> str:
+    """The unit in a metric's name.
+
+    >>> unit("gpu.thermal.temperature_celsius"), unit("gemm.tflops_bf16"), unit("nvme.width")
+    ('°C', 'TFLOP/s', '')
+    """
+    if metric.rpartition(".")[2].startswith("tflops_"):
+        return "TFLOP/s"
+    return next((said for ending, said in UNITS.items() if metric.endswith(f"_{ending}")), "")
+
+
+@lru_cache(maxsize=4096)
+def _word(text: str) -> str:
+    """Text of a node on one line, nothing in it that a terminal would obey."""
+    return " ".join(clean(text, 200).split())
+
+
+def one_line(message: str) -> str:
+    """A finding's message, shortened, on one line."""
+    return " ".join(clean(message, MESSAGE_CHARACTERS).split())
+
+
+def numbers(result: Result) -> Iterator[tuple[str, str, float]]:
+    """Metric, part's label and value of every number of a result."""
+    for name, value in result.metrics.items():
+        for label, number in (value.items() if isinstance(value, Mapping) else [("", value)]):
+            if isinstance(number, (int, float)) and not isinstance(number, bool):
+                yield name, label, float(number)
+
+
+def words(result: Result) -> Iterator[tuple[str, str]]:
+    """Metric and value of every word of a result; a word per part counts once each value."""
+    for name, value in result.metrics.items():
+        found: Sequence[Any] = list(value.values()) if isinstance(value, Mapping) else [value]
+        yield from ((name, each) for each in dict.fromkeys(each for each in found if isinstance(each, str)))
