@@ -45,7 +45,7 @@ localisation: $(STAMP)
 
 # How often a healthy node is blamed by its peers, and which loss is found; takes minutes.
 peers: $(STAMP)
-	$(BIN)/python tests/outliers/simulation.py --write docs/peers.md
+	$(BIN)/python tests/outliers/peers_simulation.py --write docs/peers.md
 
 clean:
 	rm -rf $(VENV) dist build reports/2* reports/latest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from fabric import Culprit, Fabric, answered, draw, fleet
+from simulated_fabric import Culprit, Fabric, answered, draw, fleet
 
 from fleetcheck.collective import rounds
 from fleetcheck.collective.localise import localise

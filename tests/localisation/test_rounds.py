@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from fabric import fleet
+from simulated_fabric import fleet
 
 from fleetcheck.collective.bisection import next_groups, smallest
 from fleetcheck.collective.rounds import circle, plan

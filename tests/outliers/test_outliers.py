@@ -10,7 +10,7 @@ from fleetcheck.consistency import odd
 from fleetcheck.outliers import Sample, compare, repeats, worst
 
 sys.path.insert(0, str(Path(__file__).parent))
-from simulation import NOISES, false_alarms, found
+from peers_simulation import NOISES, false_alarms, found
 
 
 def cohort(nodes=40, seed=1, spread=0.01, **values):

@@ -109,7 +109,7 @@ def page(node_runs, trials, seed):
             "cohort two thirds of the way to the limit are a second kind of node, which is said and blames nobody")
     lines = [
         "# Peers: how often a healthy node is blamed, and what is found", "",
-        "Made by `make peers` (tests/outliers/simulation.py). The values are simulated, with noise of the simulation's own; how a real fleet", 
+        "Made by `make peers` (tests/outliers/peers_simulation.py). The values are simulated, with noise of the simulation's own; how a real fleet", 
         "varies is for its own history to say. Nodes that are slow for good (the rows \"for good\" and \"one node in 32\") are what the rule looks for,",
         "though nothing in them is broken: no rule on values alone tells them apart.", "",
         f"The rule (fleetcheck/outliers.py): {rule}.", "",
