@@ -48,6 +48,7 @@ class History:
                       if (path := run.path / FILE).is_file() and (not self.before or run.id < self.before)
                       and (not self.days or (self.now - prune.began(run)).days < self.days)]
         self._database = connect()
+        self._database.execute("SET parquet_metadata_cache = true")
 
     def __enter__(self) -> History:
         return self
@@ -67,7 +68,7 @@ class History:
 
     def _asked(self, sql: str, told: Mapping[str, Any] | None, files: Sequence[Path]) -> Answered:
         listed = ", ".join(map(quoted, files))
-        self._database.execute(f"CREATE OR REPLACE TEMP VIEW m AS SELECT * FROM read_parquet([{listed}], union_by_name = true)")
+        self._database.execute(f"CREATE OR REPLACE TEMP VIEW m AS SELECT * FROM read_parquet([{listed}])")
         answer = self._database.execute(sql, dict(told) if told else None)
         return Answered(tuple(column[0] for column in answer.description or ()), tuple(answer.fetchall()))
 

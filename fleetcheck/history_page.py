@@ -35,9 +35,8 @@ def show(reports: Path, what: str, stream: TextIO, everything: bool = False) -> 
 
 def kind(history: History, what: str) -> str:
     """Whether a word names a node, a serial or a check in the history. Raises RunError where it names nothing."""
-    counted: dict[str, Any] = next(iter(history.ask(asks.KNOWN, {"what": what})), {})
-    for name in ("node", "serial", "check"):
-        if counted.get(name):
+    for name, about in asks.ABOUT.items():
+        if history.ask(asks.KNOWN.format(about=about), {"what": what}).rows:
             return name
     raise RunError(f"{what!r:.80} is no node, serial number or check of the {len(history.files)} runs under {history.reports}")
 

@@ -6,11 +6,10 @@ from fleetcheck.measured import INSTALLED
 
 PLACE = "CASE WHEN serial <> '' THEN serial WHEN slot <> '' THEN node || ' ' || slot WHEN part <> '' THEN node || ' ' || part ELSE node END"
 """A part by its serial number, or by where it sits when its serial is not known."""
-ABOUT = {"node": "node = $what", "serial": "(serial = $what OR machine = $what)", "check": '"check" = $what'}
-"""Which rows are about a node, a serial number or a check."""
+ABOUT = {"node": "node = $what", "check": '"check" = $what', "serial": "(serial = $what OR machine = $what)"}
+"""Which rows are about a node, a check or a serial number: the quickest to look for first."""
 
-KNOWN = """SELECT count(*) FILTER (node = $what) AS node, count(*) FILTER (serial = $what OR machine = $what) AS serial,
-    count(*) FILTER ("check" = $what) AS "check" FROM m WHERE node = $what OR serial = $what OR machine = $what OR "check" = $what"""
+KNOWN = "SELECT 1 FROM m WHERE {about} LIMIT 1"
 
 STOOD = f"""SELECT * FROM (SELECT node, part_kind AS kind, slot, serial, min(started)::DATE AS first, max(started)::DATE AS last
 FROM m WHERE metric = '{INSTALLED}' AND {{about}} GROUP BY node, part_kind, slot, serial)
