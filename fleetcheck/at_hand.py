@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol
 
 from fleetcheck.absent import NotMeasured
@@ -13,7 +13,7 @@ from fleetcheck.inventory import Node
 from fleetcheck.observed import machine_serial
 from fleetcheck.profile import Profile
 from fleetcheck.recording import Part
-from fleetcheck.records import Evidence, Failure
+from fleetcheck.records import Evidence, Failure, Share
 
 FIRST_PROBE = "facts-fast"
 """Its failure says best why a node told nothing."""
@@ -26,8 +26,8 @@ class Source(Protocol):
         """One probe's evidence, waiting for it. Raises NotMeasured when there is none, RunError when the disk is full."""
         ...
 
-    def turns(self, nodes: Sequence[str]) -> Iterator[str]:
-        """The nodes as they can be judged: each once, when all that was asked of it is answered."""
+    def turns(self, wanted: Mapping[Share, Collection[str]]) -> Iterator[Share]:
+        """Nodes and stages as they can be judged: each once, when the probes it reads are answered."""
         ...
 
     def close(self) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
 from functools import partial
@@ -21,7 +21,7 @@ from fleetcheck.absent import NotMeasured
 from fleetcheck.exchange import Request
 from fleetcheck.inventory import Node
 from fleetcheck.journal import Journal
-from fleetcheck.records import Evidence, Failure, evidence_of
+from fleetcheck.records import Evidence, Failure, Share, evidence_of
 from fleetcheck.run import RunError
 
 NO_FAILURE = b'"failure":null,'
@@ -64,9 +64,9 @@ class Recorded:
             raise NotMeasured(f"{node}: {probe} was not gathered in the recorded run")
         return read_at(self.path, offset)
 
-    def turns(self, nodes: Sequence[str]) -> Iterator[str]:
-        """The nodes as given: all that will ever be known of them is."""
-        return iter(nodes)
+    def turns(self, wanted: Mapping[Share, Collection[str]]) -> Iterator[Share]:
+        """As given: all that will ever be known is."""
+        return iter(wanted)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -82,7 +82,7 @@ class Gathering:
         self.tick = tick
         self.pool = ThreadPoolExecutor(max_workers=max(1, connections), thread_name_prefix="gather")
         self._asked: dict[Key, Future[int]] = {}
-        self._answered: SimpleQueue[str] = SimpleQueue()
+        self._answered: SimpleQueue[Key] = SimpleQueue()
         self.kept = kept or {}
 
     def start(self, wanted: Sequence[tuple[Node, Request]]) -> None:
@@ -93,14 +93,14 @@ class Gathering:
     def adopt(self, key: Key, asked: Future[int]) -> None:
         """Await this for a (node, probe): the place its evidence will have in the journal."""
         self._asked[key] = asked
-        asked.add_done_callback(partial(self._tell, key[0]))
+        asked.add_done_callback(partial(self._tell, key))
 
     def asked_of(self, node: str) -> dict[Key, Future[int]]:
         """What a node was asked in this session."""
         return {key: asked for key, asked in self._asked.items() if key[0] == node}
 
-    def _tell(self, node: str, _: Future[int]) -> None:
-        self._answered.put(node)
+    def _tell(self, key: Key, _: Future[int]) -> None:
+        self._answered.put(key)
 
     def _ask(self, node: Node, request: Request) -> int:
         return self.journal.append(self.exchange.ask(node, request))
@@ -113,21 +113,26 @@ class Gathering:
             raise NotMeasured(f"{node}: {probe} was not planned")
         return read_at(self.journal.path, self._wait(self._asked[node, probe]))
 
-    def turns(self, nodes: Sequence[str]) -> Iterator[str]:
-        """The nodes as they can be judged, calling ``tick`` while none can."""
-        pending = Counter(node for node, _ in self._asked)
-        yield from (node for node in nodes if not pending[node])
-        left = {node for node in nodes if pending[node]}
+    def turns(self, wanted: Mapping[Share, Collection[str]]) -> Iterator[Share]:
+        """Nodes and stages as they can be judged, calling ``tick`` while none can."""
+        pending = {share: {(share[0], probe) for probe in probes} & self._asked.keys() for share, probes in wanted.items()}
+        readers = defaultdict(list)
+        for share, keys in pending.items():
+            for key in keys:
+                readers[key].append(share)
+        yield from (share for share, keys in pending.items() if not keys)
+        left = sum(bool(keys) for keys in pending.values())
         while left:
             try:
-                node = self._answered.get(timeout=1.0)
+                key = self._answered.get(timeout=1.0)
             except Empty:
                 self.tick()
                 continue
-            pending[node] -= 1
-            if node in left and not pending[node]:
-                left.remove(node)
-                yield node
+            for share in readers.pop(key, ()):
+                pending[share].discard(key)
+                if not pending[share]:
+                    left -= 1
+                    yield share
 
     def _wait(self, asked: Future[int]) -> int:
         while True:

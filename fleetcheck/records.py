@@ -20,6 +20,8 @@ UNREACHABLE = frozenset({
 
 PUT_OFF = frozenset({"deferred", "unclaimed"})
 """Error kinds that mean a node was left alone on purpose: nothing is wrong, and nothing was measured."""
+Share = tuple[str, str]
+"""(node name, stage) of the checks that are judged together."""
 
 
 @dataclass(frozen=True, slots=True)

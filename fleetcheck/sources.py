@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from fleetcheck.exchange import Exchange, Request
 from fleetcheck.gather import Gathering, Recorded, missing, usable
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.journal import Journal
-from fleetcheck.records import Evidence
+from fleetcheck.records import Evidence, Share
 
 if TYPE_CHECKING:
     from fleetcheck.burnin.controller import Loads
@@ -36,9 +36,9 @@ class Live:
         """One probe's evidence, waiting for it."""
         return self.gathering.evidence(node, probe)
 
-    def turns(self, nodes: Sequence[str]) -> Iterator[str]:
-        """The nodes as they answer."""
-        return self.gathering.turns(nodes)
+    def turns(self, wanted: Mapping[Share, Collection[str]]) -> Iterator[Share]:
+        """Nodes and stages as they are answered."""
+        return self.gathering.turns(wanted)
 
     def close(self) -> None:
         """End every load and connection, then the rack."""

@@ -1,6 +1,7 @@
-"""The order of a fleet run: a node's items run once all its answers are in, whoever comes first. Runs on the controller.
+"""The order of a fleet run: a node's items run once what they read is answered, whoever comes first. Runs on the controller.
 
-A node that never answers would otherwise hold up the verdicts of all that stand behind it in the inventory.
+A node that never answers would otherwise hold up the verdicts of all that stand behind it in the inventory, and a load of a night
+those of the facts of its own node.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from fleetcheck.at_hand import Source
+from fleetcheck.records import Share
 from fleetcheck.selection import owner
-from fleetcheck.session import fleet_of
+from fleetcheck.session import PLANNED, fleet_of
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -34,12 +36,17 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def in_turn(items: list[pytest.Item], source: Source) -> Iterator[list[pytest.Item]]:
-    """The items of each node, in the order in which nodes have answered; those of the fleet last."""
-    groups: dict[str, list[pytest.Item]] = {}
+    """The items of each node and stage, in the order in which their probes are answered; those of the fleet last."""
+    shares: dict[Share, list[pytest.Item]] = {}
     for item in items:
-        groups.setdefault(owner(item), []).append(item)
-    fleetwide = groups.pop("", [])
-    for node in source.turns(list(groups)):
-        yield groups.pop(node)
+        shares.setdefault((owner(item), item.stash[PLANNED].stage if owner(item) else ""), []).append(item)
+    fleetwide = shares.pop(("", ""), [])
+    for share in source.turns({share: probes(own) for share, own in shares.items()}):
+        yield shares.pop(share)
     if fleetwide:
         yield fleetwide
+
+
+def probes(items: list[pytest.Item]) -> set[str]:
+    """What these items read of their node."""
+    return {probe for item in items for probe in item.stash[PLANNED].probes}
