@@ -12,7 +12,7 @@ import time
 
 import pytest
 from fakeloads import Fleet, controlled, inventory_of
-from fleetrun import clean_environment
+from fleetrun import attentive, clean_environment
 
 from fleetcheck.burnin import watch as watching
 from fleetcheck.burnin.book import NAME, now
@@ -117,14 +117,16 @@ def test_latest_is_the_newest_run_that_loads_nodes_though_it_has_not_ended(run, 
 def test_it_is_live_on_a_terminal(run):
     main, end = pty.openpty()
     process = subprocess.Popen([sys.executable, "-m", "fleetcheck.cli", "watch", run.id, "--reports", str(run.path.parent)], stdin=end, stdout=end, stderr=end,
-                               env=clean_environment(TERM="xterm", COLUMNS="160"))
+                               env=clean_environment(TERM="xterm", COLUMNS="160"), preexec_fn=attentive)
     os.close(end)
     seen = b""
     try:
         while b"deferred" not in seen or b"n3" not in seen:
             seen += os.read(main, 1 << 16)
         process.send_signal(signal.SIGINT)
+        process.wait(60)
     finally:
+        process.kill()
         process.wait()
         os.close(main)
     assert b"\x1b[" in seen and b"Traceback" not in seen

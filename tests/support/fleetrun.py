@@ -64,10 +64,10 @@ def start(*argv, cwd, output, **environment) -> subprocess.Popen:
     """The same, left running in a process group of its own; output: the file that takes what it prints."""
     with Path(output).open("wb") as stream:
         return subprocess.Popen(command(*argv), cwd=cwd, env=clean_environment(**environment), stdin=subprocess.DEVNULL,
-                                stdout=stream, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_attentive)
+                                stdout=stream, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=attentive)
 
 
-def _attentive() -> None:
+def attentive() -> None:
     """Ctrl-C and a lost terminal count, though whoever runs the tests was started in the background, where they are ignored."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
