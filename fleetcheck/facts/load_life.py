@@ -55,11 +55,13 @@ class Life(Section):
 
     @property
     def failures(self) -> Parts[Break]:
-        """Every device whose load broke off. A load that broke off as a whole, or on all devices alike, is no device's fault: a gap."""
+        """Every device whose load broke off. A load that broke off as a whole, on all devices alike, or because the end of all came
+        upon it, is no device's fault: a gap."""
         found: list[Break] = []
         gaps = [] if self.results else ["no load left a result"]
         for load, result in self.results.items():
-            broken = {device: error for device in result.devices.present if (error := _text(device, "error"))}
+            errors = {device: error for device in result.devices.present if (error := _text(device, "error"))}
+            broken = {device: error for device, error in errors.items() if not _cut(device)}
             alike = _of_the_software(broken.values(), len(result.devices.present))
             found += [] if alike else [Break(f"{load}: {error:.300}", device.part) for device, error in broken.items()]
             gaps += result.broken() if alike or not broken else []
@@ -80,6 +82,10 @@ def _of_the_software(errors: Collection[str], devices: int) -> bool:
     """Whether errors tell of the software: nothing could be imported or found, or several devices all say the same."""
     said = {_NUMBERS.sub("", error) for error in errors}
     return bool(said) and (all(_SOFTWARE.search(error) for error in said) or (len(said) == 1 and len(errors) == devices > 1))
+
+
+def _cut(device: Section) -> bool:
+    return isinstance(device.raw, Mapping) and device.raw.get("cut") is True
 
 
 def _text(view: Section, key: str) -> str:

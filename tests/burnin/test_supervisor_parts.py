@@ -180,3 +180,12 @@ def test_snapshots_that_do_not_fit_say_so():
     kept = poll.fitting({"before": {"gpu": answer, "pci": {"ok": True, "data": {}}}}, 2000)
     assert kept["before"]["pci"]["ok"] and "did not fit" in kept["before"]["gpu"]["error"]
     assert len(json.dumps(kept)) < 2000
+
+
+def test_a_pass_that_the_end_of_all_cut_takes_nothing_from_those_before():
+    earlier = results.of_passes({}, part(0, seconds=30, metrics={"tflops": 90.0}, coverage="1 of 1"))
+    joined = results.of_passes(earlier, results.without_result("no end", 5, [{"index": 0}], cut=True))
+    assert (True, "", "1 of 1") == (joined["ok"], joined["error"], joined["coverage"])
+    assert ("", 90.0) == (joined["devices"][0]["error"], joined["devices"][0]["metrics"]["tflops"])
+    dead = results.of_passes(earlier, results.without_result("killed", 5, [{"index": 0}]))
+    assert (False, "killed", "killed") == (dead["ok"], dead["error"], dead["devices"][0]["error"])

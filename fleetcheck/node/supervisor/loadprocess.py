@@ -32,6 +32,7 @@ class LoadProcess:
         self.said, self.complaints, self.wrong = bytearray(), b"", ""
         self.kills_before = cgroup.kills(group) if group else 0
         self.told_to_end = ""
+        self.cut = False
         limit = int(request["ends_in"]) + ALARM_LATE_SECONDS
         self.popen = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", close_fds=True,
@@ -92,10 +93,10 @@ class LoadProcess:
             return True
         return os.waitid(os.P_PID, self.popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def ask_to_end(self, why: str) -> None:
-        """SIGTERM to its session, once."""
+    def ask_to_end(self, why: str, cut: bool) -> None:
+        """SIGTERM to its session, once; cut: the end of all came upon it, it is not late itself."""
         if not self.told_to_end:
-            self.told_to_end = why
+            self.told_to_end, self.cut = why, cut
             alive.signal_session(self.record, signal.SIGTERM)
 
     def end(self) -> Dict[str, Any]:
@@ -108,6 +109,7 @@ class LoadProcess:
             if stream:
                 stream.close()
         if stuck and not self.has_ended():
+            self.cut = False  # by whatever it was ended, one that the kernel holds is stuck
             self.popen.returncode = -signal.SIGKILL  # keeps Popen from waiting for one that the kernel holds
             return self.lost("stuck in state %s, pid %d: no signal ends it" % (stuck[0].state, stuck[0].pid))
         return self.judged(self.popen.wait())
@@ -142,7 +144,7 @@ class LoadProcess:
 
     def lost(self, error: str) -> Dict[str, Any]:
         """What stands for its result."""
-        return results.without_result(error, time.monotonic() - self.started, self.devices)
+        return results.without_result(error, time.monotonic() - self.started, self.devices, self.cut)
 
 
 def stand_apart(group: str, limit: int) -> None:

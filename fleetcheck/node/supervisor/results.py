@@ -27,10 +27,13 @@ def of_processes(parts: Sequence[Leaves], expected: int) -> Leaves:
     return joined
 
 
-def without_result(error: str, seconds: float, devices: Sequence[Mapping[str, Any]]) -> Leaves:
-    """What stands for the result of a process that brought none; devices: index and uuid of those it ran on."""
+def without_result(error: str, seconds: float, devices: Sequence[Mapping[str, Any]], cut: bool = False) -> Leaves:
+    """What stands for the result of a process that brought none; devices: index and uuid of those it ran on.
+
+    cut: the end of all came upon it, so that its silence tells nothing of them.
+    """
     lost = [{"index": device["index"], "uuid": device.get("uuid", ""), "name": "", "error": error, "metrics": {},
-             "tenths": {}, "mismatches": [], "mismatch_count": 0, "checksums": {}} for device in devices]
+             "tenths": {}, "mismatches": [], "mismatch_count": 0, "checksums": {}, "cut": cut} for device in devices]
     return {"ok": False, "error": error, "seconds": round(seconds, 1), "software": {}, "devices": lost, "links": [],
             "coverage": "0 of %d" % len(lost)}
 
@@ -54,10 +57,17 @@ def of_passes(earlier: Leaves, later: Leaves) -> Leaves:
     shares = (earlier["seconds"], later["seconds"])
     devices = [device_passes(before.get(index), now.get(index), shares) for index in sorted(set(before) | set(now))]
     joined = dict(later, devices=devices, links=worst_links(earlier["links"] + later["links"]))
-    joined.update(ok=earlier["ok"] and later["ok"], error=earlier["error"] or later["error"],
-                  seconds=sum(shares), passes=earlier.get("passes", 1) + 1,
-                  coverage=earlier["coverage"] if not earlier["ok"] and later["ok"] else later.get("coverage", ""))
+    cut = only_cut(later)
+    joined.update(ok=earlier["ok"] and (later["ok"] or cut), error=earlier["error"] or ("" if cut else later["error"]),
+                  seconds=sum(shares), passes=earlier.get("passes", 1) + 1, software=later.get("software") or earlier.get("software", {}),
+                  coverage=earlier["coverage"] if cut or (not earlier["ok"] and later["ok"]) else later.get("coverage", ""))
     return joined
+
+
+def only_cut(result: Leaves) -> bool:
+    """Whether a pass lacks devices for no other reason than that the end of all came upon it."""
+    failed = [device for device in result["devices"] if device.get("error")]
+    return bool(failed) and all(device.get("cut") for device in failed)
 
 
 def device_passes(before: Any, now: Any, shares: Sequence[float]) -> Leaves:
@@ -65,6 +75,8 @@ def device_passes(before: Any, now: Any, shares: Sequence[float]) -> Leaves:
     if before is None or now is None:
         missing = before or now
         return dict(missing, error=missing.get("error") or "it was part of only some of the passes")
+    if now.get("cut"):
+        return dict(before)
     joined = dict(now)
     changes = before.get("checksum_changes", []) + changed(before.get("checksums") or {}, now.get("checksums") or {})
     joined.update(

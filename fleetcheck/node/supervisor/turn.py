@@ -69,7 +69,7 @@ class Course:
             self.supervisor.attend(min(until - time.monotonic(), 0.2))
         why = "the load was stopped" if self.supervisor.stopped else "no end %g s after its start" % self.turn.ends_in
         for running in self.processes:
-            running.ask_to_end(why)
+            running.ask_to_end(why, bool(self.supervisor.stopped) or self.turn.hurried)
         grace = time.monotonic() + self.supervisor.grace
         while self.collected() and time.monotonic() < grace:
             self.supervisor.attend(0.1)
@@ -88,7 +88,7 @@ class Course:
         result = ended.end()
         self.parts.append(result)
         if ended.result is None:
-            kind = "cut" if ended.told_to_end and self.turn.hurried else "process"
+            kind = "cut" if ended.cut else "process"
             self.supervisor.event(kind, "%s: %s" % (self.turn.load, result["error"]), *self.named(ended.devices))
 
     def named(self, devices: Sequence[Mapping[str, Any]]) -> Any:
@@ -104,7 +104,7 @@ class Course:
     def end_all(self) -> None:
         """Kill what still runs, with all that it started."""
         for running in list(self.processes):
-            running.ask_to_end("the load ended")
+            running.ask_to_end("the load ended", True)
             alive.signal_session(running.record, signal.SIGKILL)
             self.take(running)
         alive.end_orphans(self.supervisor.owns)
