@@ -1,4 +1,4 @@
-"""Checks of several nodes at once: the nodes that share a label, a profile or the fleet, and a fact of each of them. Pure.
+"""Checks of several nodes at once: nodes that share a label, a profile or the fleet, and a fact of each. Runs on the controller.
 
 ``@pytest.mark.check(…, per="nvlink_domain")`` makes one item of each value of the label among the selected nodes; it asks for
 ``group`` and for facts by their name with ``_by_node``.
@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 from fleetcheck import recording
 from fleetcheck.absent import NotMeasured
@@ -39,20 +41,28 @@ class ByNode:
         self._ask = ask
 
     def __iter__(self) -> Iterator[tuple[Node, Any]]:
-        """Nodes with their fact; a node that told nothing is left to its own checks. Raises NotMeasured when fewer than two told."""
-        told = 0
+        """Nodes with their fact; a node that told nothing is left to its own checks, one to which the fact does not apply is left out.
+
+        Raises NotMeasured when fewer than two told, pytest's skip when it applies to fewer.
+        """
+        told, applies, why = 0, len(self.group.nodes), ""
         for node in self.group.nodes:
             try:
                 fact = self._ask(node)
             except NotMeasured:
                 continue
+            except pytest.skip.Exception as inapplicable:
+                applies, why = applies - 1, str(inapplicable)
+                continue
             told += 1
             yield node, fact
         running = recording.current()
         if running is not None:
-            running.coverage.append(f"{told} of {len(self.group.nodes)} nodes")
+            running.coverage.append(f"{told} of {applies} nodes")
+        if applies < 2:
+            pytest.skip(f"{self.group.label} {self.group.name}: it applies to {applies} of {len(self.group.nodes)} nodes: {why}")
         if told < 2:
-            raise NotMeasured(f"{self.group.label} {self.group.name}: {told} of {len(self.group.nodes)} nodes told it: nothing to compare")
+            raise NotMeasured(f"{self.group.label} {self.group.name}: {told} of {applies} nodes told it: nothing to compare")
 
     def odd(self, what: str, value: Callable[[Any], Hashable]) -> list[Offender]:
         """The nodes whose value is not that of the others; where no majority says who is wrong, one finding naming nobody.
@@ -67,14 +77,19 @@ class ByNode:
                 continue
         if len(values) < 2:
             raise NotMeasured(f"{what}: measured on {len(values)} of {len(self.group.nodes)} nodes")
-        offenders = _odd(what, values)
-        running = recording.current()
-        if running is not None:
-            running.offenders.extend(offenders)
-        return offenders
+        return blamed(odd_among(what, values))
 
 
-def _odd(what: str, values: Sequence[tuple[Node, Hashable]]) -> list[Offender]:
+def blamed(offenders: list[Offender]) -> list[Offender]:
+    """The same, noted with the running check."""
+    running = recording.current()
+    if running is not None:
+        running.offenders.extend(offenders)
+    return offenders
+
+
+def odd_among(what: str, values: Sequence[tuple[Node, Hashable]]) -> list[Offender]:
+    """The nodes whose value is not that of the majority; without one, a single finding that names nobody."""
     counts = Counter(said for _, said in values).most_common()
     usual, agreeing = counts[0]
     if len(counts) == 1:

@@ -7,14 +7,14 @@ does, and nobody can say who. That nobody differs is no proof that all are right
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fleetcheck import recording
 from fleetcheck.absent import NotMeasured
 from fleetcheck.facts.load_device import Device
 from fleetcheck.facts.load_result import Result
-from fleetcheck.groups import ByNode, Group
+from fleetcheck.groups import ByNode, blamed, odd_among
 from fleetcheck.inventory import Node
 from fleetcheck.recording import Concern, Offender
 from fleetcheck.view import Parts
@@ -133,7 +133,7 @@ def odd_nodes(results: ByNode) -> list[Offender]:
     alike = [sums for sums in told.values() if len(sums) > 1]
     if not alike:
         raise NotMeasured("no two nodes told checksums of the same accelerators and software: nothing to compare")
-    return [offender for sums in alike for offender in _among(results.group, sums)]
+    return blamed([offender for sums in alike for offender in _among(sums)])
 
 
 def _kind(result: Result) -> str:
@@ -142,20 +142,15 @@ def _kind(result: Result) -> str:
     return f"{', '.join(sorted(str(name) for name in names))}: {result.software}"
 
 
-def _among(group: Group, told: Sequence[tuple[Node, Mapping[str, str]]]) -> list[Offender]:
+def _among(told: Sequence[tuple[Node, Mapping[str, str]]]) -> list[Offender]:
     """The odd nodes among those of one kind, by the first case in which each differs; cases that not all ran are left out."""
     sums = {node.name: cases for node, cases in told}
     shared = set.intersection(*(set(cases) for cases in sums.values()))
     if not shared:
         raise NotMeasured("nodes of the same software ran no case in common")
-    ring = ByNode(Group(group.label, group.name, tuple(node for node, _ in told)), lambda node: sums[node.name])
     odd = sorted(case for case in shared if len({cases[case] for cases in sums.values()}) > 1)
     found: dict[str, Offender] = {}
     for case in odd:
-        for offender in ring.odd(f"result of {case}", _value_of(case)):
+        for offender in odd_among(f"result of {case}", [(node, cases[case][:16]) for node, cases in told]):
             found.setdefault(offender.part.label if offender.part else "", offender)
     return list(found.values())
-
-
-def _value_of(case: str) -> Callable[[Mapping[str, str]], str]:
-    return lambda cases: cases[case][:16]

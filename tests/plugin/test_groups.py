@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from fleetcheck.groups import ByNode, Group
+from fleetcheck.nodes import Node
 from fleetcheck.plan import CheckError, mark
 
 CHECK = """
@@ -106,3 +108,15 @@ def test_a_fleet_without_domains_has_no_such_item(site):
 def test_grouping_by_something_else_is_refused():
     with pytest.raises(CheckError, match="per is one of fleet, profile, rack"):
         mark("x", (), {"component": "os", "severity": "warn", "action": "none", "per": "colour"})
+
+
+def test_a_node_to_which_the_fact_does_not_apply_is_left_out():
+    def ask(node):
+        if node.name == "n1":
+            pytest.skip("left out")
+        return node.name > "n3"
+
+    nodes = tuple(Node(f"n{number}", "", "") for number in (1, 2, 3, 4))
+    assert [] == ByNode(Group("profile", "p", nodes), ask).odd("size", lambda fact: fact)[1:]
+    with pytest.raises(pytest.skip.Exception, match="it applies to 1 of 2 nodes: left out"):
+        list(ByNode(Group("profile", "p", nodes[:2]), ask))
