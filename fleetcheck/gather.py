@@ -95,9 +95,12 @@ class Gathering:
         self._asked[key] = asked
         asked.add_done_callback(partial(self._tell, key))
 
-    def asked_of(self, node: str) -> dict[Key, Future[int]]:
-        """What a node was asked in this session."""
-        return {key: asked for key, asked in self._asked.items() if key[0] == node}
+    def asked(self) -> dict[str, dict[Key, Future[int]]]:
+        """What every node was asked in this session, by its name."""
+        found: dict[str, dict[Key, Future[int]]] = defaultdict(dict)
+        for key, asked in self._asked.items():
+            found[key[0]][key] = asked
+        return found
 
     def _tell(self, key: Key, _: Future[int]) -> None:
         self._answered.put(key)

@@ -53,8 +53,9 @@ def begin(this: Run, inventory: Inventory, terms: Terms, gathering: Gathering, a
     before = recalled(path)
     loads = Loads(terms, inventory, gathering.exchange, Book(path), gathering.journal, Timer(), pool=gathering.pool,
                   connections=connections)
+    known = gathering.asked()
     for name, offset in loads.start(missing(asked, kept), before).items():
-        facts = gathering.asked_of(name)
+        facts = known[name]
         gathering.adopt((name, PROBE), offset)
         when_all(facts.values(), partial(_ready, loads, gathering, name, list(facts)), offset.set_exception)
     for name in terms.unclaimed:

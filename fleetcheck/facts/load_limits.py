@@ -28,14 +28,9 @@ LIMITS: Mapping[str, Bound] = {
     "load_power_fraction": _bound(
         "of the power limit", "NVIDIA DCGM targeted_power: 75 % of the target, which is about the board's limit", low=0.75),
     "tested_memory_fraction": _bound("of free memory", "wilicc/gpu-burn fills 90 %; NVIDIA DCGM memtest 75 %", low=0.90),
-    "hardware_thermal_percent": _bound(
-        "% of the load", "Azure azurehpc-health-checks allows the power cap alone; one sample in a hundred may be a clock change", high=1),
-    "hardware_slowdown_percent": _bound(
-        "% of the load", "Azure azurehpc-health-checks allows the power cap alone; one sample in a hundred may be a clock change", high=1),
-    "software_thermal_percent": _bound(
-        "% of the load", "Azure azurehpc-health-checks allows the power cap alone; one sample in a hundred may be a clock change", high=1),
-    "power_brake_percent": _bound(
-        "% of the load", "Azure azurehpc-health-checks allows the power cap alone; one sample in a hundred may be a clock change", high=1),
+    **{f"{reason}_percent": _bound(
+        "% of the load", "Azure azurehpc-health-checks allows the power cap alone; one sample in a hundred may be a clock change", high=1)
+       for reason in ("hardware_thermal", "hardware_slowdown", "software_thermal", "power_brake")},
     "load_corrected_errors_per_second": _bound(
         "errors/s", "storms seen under load: 4,647 to 17,657 a second; a good GPU counts none; unverified", high=1000),
     "load_nvlink_errors_per_second": _bound("errors/s", "NVIDIA DCGM fails at 100 a second, warns at 1 a minute", high=10),
