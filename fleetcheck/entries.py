@@ -30,6 +30,8 @@ _REFUSED = {
     "knownhostscommand": _SHELL, "match": _SHELL, "include": "give config_file: instead",
     "stricthostkeychecking": "host keys are always verified",
 }
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}\Z")
+_OURS = frozenset({"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"})
 _RIGHTS = {"sudo": ("-n", "--non-interactive"), "doas": ("-n",)}
 
 
@@ -189,6 +191,38 @@ class LoadEntry(Entry):
     settings: dict[LoadName, dict[Word, Annotated[Any, BeforeValidator(_typed)]]] | None = None
 
 
+def _variable(name: str) -> str:
+    if not _VARIABLE.match(name):
+        raise ValueError(f"{name!r:.60} is no variable of the environment; expected a name such as NCCL_IB_GID_INDEX")
+    if name in _OURS or name.startswith(("LD_PRELOAD", "LD_AUDIT", "PYTHON")):
+        why = "fleetcheck sets it" if name in _OURS else "it loads code into every rank"
+        raise ValueError(f"{name} is not taken from an inventory; {why}")
+    return name
+
+
+def _ports(text: str) -> str:
+    low, dash, high = text.partition("-")
+    if not (dash and low.isdigit() and high.isdigit() and 1024 <= int(low) <= int(high) <= 65535):
+        raise ValueError(f"{text!r:.40} is no range of ports; expected two of 1024 to 65535, such as 29500-29599")
+    return text
+
+
+class InterconnectEntry(Entry):
+    """How ranks of several nodes talk. interface: of sockets (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME); hcas: NCCL_IB_HCA; plugin:
+    NCCL_NET_PLUGIN; environment: any other variable, which goes before those; ports: where rendezvous may listen; device: cuda (NCCL) or
+    cpu (gloo); per_node: ranks of a node; most_bytes: the largest message.
+    """
+
+    interface: Word | None = None
+    hcas: tuple[Word, ...] | None = None
+    plugin: Word | None = None
+    environment: dict[Annotated[str, AfterValidator(_variable)], Annotated[str, AfterValidator(_argument)]] | None = None
+    ports: Annotated[str, AfterValidator(_ports)] | None = None
+    device: Literal["auto", "cuda", "cpu"] | None = None
+    per_node: Annotated[int, Field(ge=1, le=64)] | None = None
+    most_bytes: Annotated[int, Field(ge=8, le=8 << 30)] | None = None
+
+
 class RackPower(Entry):
     """What the nodes of a rack that are loaded at one time may draw together."""
 
@@ -235,6 +269,7 @@ class NodeEntry(Entry):
     bmc: BmcEntry | None = None
     claim: Claim | None = None
     load: LoadEntry | None = None
+    interconnect: InterconnectEntry | None = None
 
 
 class GroupEntry(NodeEntry):

@@ -45,6 +45,7 @@ class Node:
     bmc: Mapping[str, Any] | None = None
     claim: str | None = None
     load: Mapping[str, Any] | None = None
+    interconnect: Mapping[str, Any] | None = None
     groups: tuple[str, ...] = ()
 
     @property

@@ -18,7 +18,7 @@ from fleetcheck.yamlfile import Document
 Settings = Mapping[str, Any]
 _AT = re.compile(r"@([A-Za-z0-9._-]+)")
 _PATHS = ("identity_file", "known_hosts", "config_file")
-_PLAIN = ("profile", "state", "until", "transport", "become", "torch_python", "scratch", "bmc", "claim", "load")
+_PLAIN = ("profile", "state", "until", "transport", "become", "torch_python", "scratch", "bmc", "claim", "load", "interconnect")
 
 
 def resolved(file: InventoryFile, document: Document, base: Path,

@@ -12,7 +12,7 @@ from fleetcheck.profiles import shipped_profiles
 
 HEAD = "fleet: f\ndefaults: {profile: cpu-host}\n"          # so that what a case adds begins in line 3
 NODE_KEYS = ("address, profile, rack, slot, leaf, rail, nvlink_domain, power_feed, labels, ssh, state, until, note, "
-             "transport, become, torch_python, scratch, serials, bmc, claim, load")
+             "transport, become, torch_python, scratch, serials, bmc, claim, load, interconnect")
 SHIPPED = "a100-sxm4-80-8, b200-sxm-8, cpu-host, gb200-nvl72-tray, h100-sxm5-8, h200-sxm-8"
 NAME_RULE = ("is not allowed; expected letters, digits, dots, dashes and underscores, at most 253, "
              "the first a letter or digit")
@@ -55,6 +55,12 @@ def written(folder: Path, text: str | bytes) -> Path:
                  "'maintenance', 'rma' or 'decommissioned'", id="unknown state"),
     pytest.param("nodes: {a: {until: soon}}\n", "x.yaml:3: nodes.a.until: 'soon' is no date; expected one such as "
                  "2026-11-30", id="no date"),
+    pytest.param("nodes: {a: {interconnect: {ports: 80-90}}}\n", "x.yaml:3: nodes.a.interconnect.ports: '80-90' is no range of ports; "
+                 "expected two of 1024 to 65535, such as 29500-29599", id="ports too low"),
+    pytest.param("nodes: {a: {interconnect: {environment: {LD_PRELOAD: /x.so}}}}\n", "x.yaml:3: nodes.a.interconnect.environment.LD_PRELOAD: "
+                 "LD_PRELOAD is not taken from an inventory; it loads code into every rank", id="code for every rank"),
+    pytest.param("nodes: {a: {interconnect: {environment: {RANK: 1}}}}\n", "x.yaml:3: nodes.a.interconnect.environment.RANK: "
+                 "RANK is not taken from an inventory; fleetcheck sets it", id="variable of ours"),
     pytest.param("nodes: {a: {ssh: {port: 99999}}}\n", "x.yaml:3: nodes.a.ssh.port is '99999'; expected a value less than "
                  "or equal to 65535", id="port too high"),
     pytest.param("nodes: {a: {scratch: tmp}}\n", "x.yaml:3: nodes.a.scratch: 'tmp' is not absolute; expected a path on "
