@@ -16,7 +16,7 @@ PACKAGE = Path(fleetcheck.__file__).parent
 CHECKS = shipped_checks()
 PURE = ("verdict", "verdict_rules", "common_cause", "reconcile", "exitcode", "plan", "outcome", "bound", "view", "absent",
         "outliers", "consistency", "exchanged", "measured", "installed", "history_queries",
-        *(f"collective/{name}" for name in ("trial", "topology", "rounds", "slow", "observation", "ledger", "switches", "plane", "wide", "merge",
+        *(f"collective/{name}" for name in ("campaign/course", "campaign/ran", "trial", "topology", "rounds", "slow", "observation", "ledger", "switches", "plane", "wide", "merge",
                                             "localise", "suspects", "widening", "bisection", "finding", "need")))
 WORLD = {"os", "subprocess", "socket", "shutil", "pathlib", "io", "tempfile", "threading", "urllib", "http"}
 
