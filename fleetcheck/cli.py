@@ -14,6 +14,7 @@ import typer
 from fleetcheck import __version__, checkbook, doctor, exitcode, explain, history_page, prune, rejudge, rma, sandbox
 from fleetcheck.burnin import commands as burnin
 from fleetcheck.inventory import InventoryError, load, select
+from fleetcheck.isolation import command as isolation
 from fleetcheck.report import terminal
 from fleetcheck.run import Run, RunError, find
 
@@ -24,6 +25,10 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="a run's id, its pat
 Reports = Annotated[Path, typer.Option("--reports", metavar="DIR", help="where runs are kept")]
 SandboxFile = Annotated[Path, typer.Argument(metavar="INVENTORY", help="one with a sandbox: section")]
 All = Annotated[bool, typer.Option("--all", help="leave nothing out for length")]
+
+
+BackendName = Annotated[str, typer.Option("--backend", metavar="BACKEND", help="slurm, kubernetes, webhook or file")]
+Apply = Annotated[bool, typer.Option("--apply", help="do it; without, only show what would change")]
 
 
 class Done(SystemExit):
@@ -152,6 +157,18 @@ def bundle_for_vendor(
 ) -> None:
     """Bundle serials, slot, failing evidence and history of a node for its vendor, without secrets."""
     typer.echo(rma.bundle(reports, node, output or Path(f"rma-{node.replace('/', '_')}.tar.gz")))
+
+
+@app.command("isolate")
+def isolate_nodes(run: RunName, backend: BackendName, apply: Apply = False, reports: Reports = Path("reports")) -> None:
+    """Take the nodes that a complete run found faulty out of service, behind guards; what runs there runs on."""
+    raise Done(isolation.isolate(isolation.Asked(find(reports, run), backend, apply, typer.echo)))
+
+
+@app.command("release")
+def release_nodes(run: RunName, backend: BackendName, apply: Apply = False, reports: Reports = Path("reports")) -> None:
+    """Give back nodes that fleetcheck isolated and that this later run certified; anybody else's drain stays."""
+    raise Done(isolation.release(isolation.Asked(find(reports, run), backend, apply, typer.echo)))
 
 
 @app.command()

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from fleetcheck.bound import Date
+from fleetcheck.isolation.terms import IsolationEntry
 from fleetcheck.policy import SitePolicy
 from fleetcheck.yamlfile import values
 
@@ -299,6 +300,7 @@ class InventoryFile(Entry):
     groups: Annotated[dict[str, Annotated[GroupEntry, BeforeValidator(_group)]], BeforeValidator(_given)] = {}
     policy: Annotated[dict[str, Annotated[SitePolicy, BeforeValidator(_given)]], BeforeValidator(_given)] = {}
     power: Annotated[PowerEntry, BeforeValidator(_given)] = PowerEntry()
+    isolation: Annotated[IsolationEntry, BeforeValidator(_given)] = IsolationEntry()
     sandbox: dict[str, Any] | None = None
     notes: Any = None
 

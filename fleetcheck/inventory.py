@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from fleetcheck import ansible, nodeset, profiles, yamlfile
 from fleetcheck.complaints import complaint
 from fleetcheck.entries import InventoryFile, PowerEntry
+from fleetcheck.isolation.terms import IsolationEntry, unlabelled
 from fleetcheck.nodes import Node, SshSettings
 from fleetcheck.nodeset import fold
 from fleetcheck.policy import Policy, expired, placed
@@ -47,6 +48,7 @@ class Inventory:
     sandbox: Mapping[str, Any] | None = None
     policy: Policy = field(default_factory=dict)
     power: PowerEntry = field(default_factory=PowerEntry)
+    isolation: IsolationEntry = field(default_factory=IsolationEntry)
     today: datetime.date = field(default_factory=datetime.date.today)
     document: Document | None = field(default=None, repr=False, compare=False)
 
@@ -74,9 +76,10 @@ def load(path: Path, today: datetime.date | None = None, base: Path | None = Non
     nodes, groups = resolved(file, document, base or path.parent, day)
     policy = placed(file.policy, document, [node.name for node in nodes], groups)
     _known_racks(file.power, document, {node.labels.get("rack", "") for node in nodes})
+    _known_labels(file.isolation, document, {label for node in nodes for label in node.labels})
     found = profiles.for_nodes(nodes, document)
     return Inventory(file.fleet, path, document.text, nodes, groups, MappingProxyType(found.profiles),
-                     MappingProxyType(found.texts), _sandbox(file), policy, file.power, day, document)
+                     MappingProxyType(found.texts), _sandbox(file), policy, file.power, file.isolation, day, document)
 
 
 def _known_racks(power: PowerEntry, document: Document, racks: set[str]) -> None:
@@ -85,6 +88,13 @@ def _known_racks(power: PowerEntry, document: Document, racks: set[str]) -> None
         if rack not in racks:
             known = ", ".join(sorted(filter(None, racks))) or "none: give nodes a rack: first"
             raise document.error(("power", "racks", rack), f"no node stands in rack {rack!r:.60}; expected one of: {known}")
+
+
+def _known_labels(isolation: IsolationEntry, document: Document, labels: set[str]) -> None:
+    kind = unlabelled(isolation, labels)
+    if kind:
+        known = ", ".join(["fleet", "partition", *sorted(labels)])
+        raise document.error(("isolation", "budgets", kind), f"no node has a label {kind!r:.60}; expected one of: {known}")
 
 
 def _sandbox(file: InventoryFile) -> Mapping[str, Any] | None:
