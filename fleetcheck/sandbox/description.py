@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from fleetcheck.sandbox.loads import LoadFault
 from fleetcheck.sandbox.nvml_rules import NvmlRule
+from fleetcheck.sandbox.spaces.link import Link
 from fleetcheck.sandbox.values import AbsolutePath, CommandName, Content, Filesystem, Text
 
 ANSWERS = ("value", "return", "hang", "absent", "missing")
@@ -97,6 +98,7 @@ class NodeDescription(Overrides):
 
     faults: tuple[str, ...] = ()
     unreachable: Literal["", "refused", "silent"] = ""
+    link: Link = Link()
     busy: Annotated[str, BeforeValidator(lambda job: str(job) if isinstance(job, int) else job)] = ""
 
 
@@ -107,9 +109,14 @@ class FaultDescription(Overrides):
 
 
 class SandboxDescription(Entry):
-    """The ``sandbox:`` section of an inventory. profile: the hardware of every node; none: each node's own profile."""
+    """The ``sandbox:`` section of an inventory. profile: the hardware of every node; none: each node's own profile.
 
+    kind: ``namespaces`` gives every node its own, with real OpenSSH and a real link; link: what all links are.
+    """
+
+    kind: Literal["simulated", "namespaces"] = "simulated"
     profile: str = ""
+    link: Link = Link()
     nodes: Mapping[str, NodeDescription | None] = Field(default_factory=dict)
 
 

@@ -12,15 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.sandbox import loads
 from fleetcheck.sandbox.errors import SandboxError
 from fleetcheck.sandbox.layout import IDENTITY, KNOWN_HOSTS, PLAN, SSH_CONFIG, Endpoint
 from fleetcheck.sandbox.plan import Planned, plan
-from fleetcheck.sandbox.process import Server, launch
+from fleetcheck.sandbox.process import NAMESPACES, SIMULATED, Server, launch
 from fleetcheck.sandbox.realise import realise
 from fleetcheck.sandbox.simulated import simulated
+from fleetcheck.sandbox.spaces.kernel import refusal
 from fleetcheck.sandbox.store import Store
 
 ROOM_BYTES = 1 << 30
@@ -55,16 +57,19 @@ class Sandbox:
 def start(inventory: Inventory) -> Sandbox:
     """Simulate every node of the inventory; raises SandboxError with file and line, or naming what is missing."""
     planned = plan(inventory)
+    spaces = any(one.link is not None for one in planned)
+    if spaces and (why := refusal()):
+        raise SandboxError(f"{inventory.where('sandbox', 'kind')}: no namespaces: {why}")
     directory = Path(tempfile.mkdtemp(prefix="fleetcheck-sandbox-", dir=_memory()))
     try:
         endpoints = realise_all(planned, directory)
         (directory / PLAN).write_text(json.dumps([dataclasses.asdict(endpoint) for endpoint in endpoints]))
-        server = launch(directory)
-        (directory / SSH_CONFIG).write_text(ssh_config(server))
+        server = launch(directory, NAMESPACES if spaces else SIMULATED)
+        (directory / SSH_CONFIG).write_text(ssh_config(server, "root" if spaces else USER))
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise
-    nodes = tuple(reachable(node, server) for node in inventory.nodes)
+    nodes = tuple(in_namespaces(reachable(node, server)) if spaces else reachable(node, server) for node in inventory.nodes)
     return Sandbox(dataclasses.replace(inventory, nodes=nodes), directory, server)
 
 
@@ -85,7 +90,7 @@ def realise_all(planned: Sequence[Planned], directory: Path) -> list[Endpoint]:
     for one in planned:
         folder = directory / "nodes" / one.node.name
         if one.unreachable:
-            endpoints.append(Endpoint(one.node.name, str(directory), {}, one.unreachable))
+            endpoints.append(Endpoint(one.node.name, str(directory), {}, one.unreachable, _link(one)))
             continue
         try:
             layout = realise(simulated(one, now), folder, now, store)
@@ -94,8 +99,13 @@ def realise_all(planned: Sequence[Planned], directory: Path) -> list[Endpoint]:
         except (OSError, ValueError, OverflowError) as problem:  # a path or a time that no machine can have; a full disk
             raise SandboxError(f"{one.where}: {one.node.name}: {_refused(problem, folder)}") from problem
         environment = {**layout.environment(), **loads.environment(one.overrides.loads)}
-        endpoints.append(Endpoint(one.node.name, str(layout.home), environment))
+        endpoints.append(Endpoint(one.node.name, str(layout.home), environment, link=_link(one)))
     return endpoints
+
+
+def _link(one: Planned) -> dict[str, Any]:
+    """A node's link as JSON takes it; empty without namespaces."""
+    return one.link.model_dump(exclude_unset=True) if one.link else {}
 
 
 def _refused(problem: Exception, folder: Path) -> str:
@@ -118,13 +128,18 @@ def reachable(node: Node, server: Server) -> Node:
     return dataclasses.replace(node, address=address, ssh=settings, transport=transport)
 
 
-def ssh_config(server: Server) -> str:
+def in_namespaces(node: Node) -> Node:
+    """The same for OpenSSH: it knows no user but root, and no way from one node to its neighbour's place of login."""
+    return dataclasses.replace(node, ssh=dataclasses.replace(node.ssh, user="root", jump=None))
+
+
+def ssh_config(server: Server, user: str) -> str:
     """For ``ssh -F``: every node by its name; nothing of the user's own configuration applies."""
     hosts = "".join(
         f"Host {name}\n    HostName {address}\n    Port {port}\n" for name, (address, port) in server.addresses.items()
     )
     return (
-        f"{hosts}Host *\n    User {USER}\n    IdentityFile {server.directory / IDENTITY}\n"
+        f"{hosts}Host *\n    User {user}\n    IdentityFile {server.directory / IDENTITY}\n"
         f"    IdentitiesOnly yes\n    UserKnownHostsFile {server.directory / KNOWN_HOSTS}\n"
         "    StrictHostKeyChecking yes\n"
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 PLAN = "server.json"
 IDENTITY = "identity"
@@ -18,12 +19,13 @@ PROGRAMS = "usr/bin"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """What the server needs to know of one node. unreachable: '', 'refused' or 'silent'."""
+    """What the server needs to know of one node. unreachable: '', 'refused' or 'silent'; link: of one in namespaces."""
 
     name: str
     home: str
     environment: Mapping[str, str]
     unreachable: str = ""
+    link: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

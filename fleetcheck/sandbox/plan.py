@@ -20,6 +20,8 @@ from fleetcheck.sandbox.description import (
     SandboxDescription,
 )
 from fleetcheck.sandbox.errors import SandboxError
+from fleetcheck.sandbox.spaces.link import Link
+from fleetcheck.sandbox.spaces.plugged import plugged
 from fleetcheck.yamlfile import Document, Keys
 
 Faults = Mapping[str, FaultDescription]
@@ -34,7 +36,9 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class Planned:
-    """One simulated node. number: its place in the inventory, from 1; where: FILE:LINE of what is said about it."""
+    """One simulated node. number: its place in the inventory, from 1; where: FILE:LINE of what is said about it; link: none where
+    nodes have no namespaces.
+    """
 
     node: Node
     number: int
@@ -43,6 +47,7 @@ class Planned:
     unreachable: str = ""
     busy: str = ""
     where: str = ""
+    link: Link | None = None
 
 
 def plan(inventory: Inventory) -> list[Planned]:
@@ -60,10 +65,11 @@ def _plan(inventory: Inventory, document: Document) -> list[Planned]:
     known = faults.shipped()
     spoken = _by_node(inventory, description, document)
     hardware = description.profile and _profile(inventory, description.profile)
-    return [
+    planned = [
         _planned(node, number, hardware or inventory.profiles[node.profile], spoken.get(node.name, []), known, document)
         for number, node in enumerate(inventory.nodes, 1)
     ]
+    return plugged(planned, description, spoken, document)
 
 
 def _described(inventory: Inventory, document: Document) -> SandboxDescription:

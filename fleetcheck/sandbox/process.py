@@ -17,6 +17,8 @@ from fleetcheck.sandbox.errors import SandboxError
 READY_SECONDS = 30.0
 STOP_SECONDS = 10.0
 LOG = "server.log"
+SIMULATED, NAMESPACES = "fleetcheck.sandbox.server", "fleetcheck.sandbox.spaces.server"
+"""Which server answers for the nodes."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,9 @@ class Server:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def launch(directory: Path) -> Server:
+def launch(directory: Path, module: str = SIMULATED) -> Server:
     """Start the server on a realised directory and wait until every node listens; raises SandboxError with its log."""
-    process = _spawn(directory)
+    process = _spawn(directory, module)
     try:
         addresses = _ready(process, directory)
     except BaseException:
@@ -44,20 +46,20 @@ def launch(directory: Path) -> Server:
     return Server(directory, process, addresses)
 
 
-def _spawn(directory: Path) -> subprocess.Popen[bytes]:
+def _spawn(directory: Path, module: str) -> subprocess.Popen[bytes]:
     package_parent = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [package_parent, os.environ.get("PYTHONPATH", "")]))
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     with (directory / LOG).open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "fleetcheck.sandbox.server", str(directory)],
+            [sys.executable, "-m", module, str(directory)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             start_new_session=True, cwd=directory, env={**environment, "PYTHONPATH": path},
         )
 
 
 def _ready(process: subprocess.Popen[bytes], directory: Path) -> dict[str, tuple[str, int]]:
-    """Name → address from the readiness line."""
+    """Name → address from the readiness line, which says instead why there is none."""
     assert process.stdout
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
@@ -65,7 +67,10 @@ def _ready(process: subprocess.Popen[bytes], directory: Path) -> dict[str, tuple
     if not line:
         log = (directory / LOG).read_text(errors="replace").strip().splitlines() or ["it said nothing"]
         raise SandboxError(f"the sandbox server did not start within {READY_SECONDS:g} s: {log[-1]}")
-    return {name: (address, port) for name, (address, port) in json.loads(line)["ready"].items()}
+    told = json.loads(line)
+    if "failed" in told:
+        raise SandboxError(f"the sandbox server did not start: {told['failed']}")
+    return {name: (address, port) for name, (address, port) in told["ready"].items()}
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
