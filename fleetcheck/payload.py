@@ -11,27 +11,32 @@ from pathlib import Path
 
 NODE = Path(__file__).parent / "node"
 BOOTSTRAP = NODE / "bootstrap.py"
-EXERCISE = ("fleetcheck/node/loads/", "fleetcheck/node/supervisor/")
+LOADS = ("fleetcheck/node/loads/", "fleetcheck/node/supervisor/")
+RANKS = ("fleetcheck/node/ranks/", "fleetcheck/node/supervisor/__init__.py", "fleetcheck/node/supervisor/kernel_lines.py")
 ABOUT_LOADS = ("load_start", "load_poll", "load_end")
-"""The collectors that import what EXERCISE holds."""
+ABOUT_RANKS = ("rank_ready", "rank_run")
+"""The collectors that import what LOADS and RANKS hold."""
 EPOCH = (1980, 1, 1, 0, 0, 0)
 PACKAGE = b'"""fleetcheck, as far as it runs on the node."""\n'
 
 
 @functools.cache
-def payload(loads: bool = True) -> bytes:
-    """The archive; the same bytes wherever the same sources are. loads: with what exercises a node, which reading it does without."""
+def payload(loads: bool = True, ranks: bool = True) -> bytes:
+    """The archive; the same bytes wherever the same sources are. loads: with what exercises a node; ranks: with what exercises several
+    together; reading a node does without both."""
     archive = io.BytesIO()
+    wanted = (*(LOADS if loads else ()), *(RANKS if ranks else ()))
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as zipped:
         for name, source in sorted(_members()):
-            if loads or not name.startswith(EXERCISE):
+            if name.startswith(wanted) or not name.startswith((*LOADS, *RANKS)):
                 zipped.writestr(_entry(name), source, zipfile.ZIP_DEFLATED, 9)
     return archive.getvalue()
 
 
 def payload_for(collectors: Iterable[str]) -> bytes:
     """The archive that holds what these collectors need: each node gets it once a probe."""
-    return payload(loads=any(name in ABOUT_LOADS for name in collectors))
+    asked = set(collectors)
+    return payload(loads=not asked.isdisjoint(ABOUT_LOADS), ranks=not asked.isdisjoint(ABOUT_RANKS))
 
 
 @functools.cache

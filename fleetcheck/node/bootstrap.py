@@ -4,6 +4,7 @@ Sent as text and executed by ``python3 -c``; what follows it on standard input: 
 and the request. The controller's messages name the exit statuses.
 """
 
+import importlib
 import os
 import sys
 
@@ -66,12 +67,10 @@ def held(archive):
     sys.exit(NO_PLACE)
 
 
-def start():
-    """Import the node code from the archive and run it."""
+def start(module="fleetcheck.node.__main__"):
+    """Import the node code from the archive and run this module of it."""
     sys.path.insert(0, "/proc/self/fd/%d" % held(receive(sys.stdin.buffer)))
-    from fleetcheck.node.__main__ import main
-
-    main(receive(sys.stdin.buffer))
+    importlib.import_module(module).main(receive(sys.stdin.buffer))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ PACKAGE = Path(fleetcheck.__file__).parent
 CHECKS = shipped_checks()
 PURE = ("verdict", "verdict_rules", "common_cause", "reconcile", "exitcode", "plan", "outcome", "bound", "view", "absent",
         "outliers", "consistency", "exchanged", "measured", "installed", "history_queries",
+        *(f"collective/{name}" for name in ("bench", "ranks", "figures", "reading_ranks", "members")),
         *(f"isolation/{name}" for name in ("act", "budgets", "guards", "isolations", "mark", "page", "proof", "releases", "standing", "terms", "wish")),
         *(f"collective/{name}" for name in ("campaign/course", "campaign/ran", "trial", "topology", "rounds", "slow", "observation", "ledger", "switches", "plane", "wide", "merge",
                                             "localise", "suspects", "widening", "bisection", "finding", "need")))
@@ -62,8 +63,8 @@ def test_node_code_imports_the_standard_library_pynvml_and_itself():
     assert [] == offenders(sources(PACKAGE / "node"), lambda name: top(name) not in ours and not is_node_code(name) and name != "fleetcheck")
 
 
-def test_torch_is_imported_by_loads_only():
-    others = [path for path in sources(PACKAGE / "node") if "loads" not in path.parts]
+def test_torch_is_imported_by_loads_and_ranks_only():
+    others = [path for path in sources(PACKAGE / "node") if not {"loads", "ranks"} & set(path.parts)]
     assert [] == offenders(others, lambda name: top(name) == "torch")
 
 

@@ -48,9 +48,16 @@ def test_it_stays_small():
 
 
 def test_collectors_that_read_do_without_the_code_that_exercises():
-    with zipfile.ZipFile(io.BytesIO(payload.payload(loads=False))) as archive:
-        names = archive.namelist()
-    assert not [name for name in names if "/loads/" in name or "/supervisor/" in name] and "fleetcheck/node/collectors/load_start.py" in names
+    reading, loading, ranks = (names_for(name) for name in ("system", "load_poll", "rank_run"))
+    assert not [name for name in reading if set(name.split("/")) & {"loads", "supervisor", "ranks"}]
+    assert {"loads", "supervisor"} == {name.split("/")[2] for name in set(loading) - set(reading)}
+    assert "fleetcheck/node/ranks/main.py" in ranks and not [name for name in ranks if "/loads/" in name]
+    assert {"fleetcheck/node/collectors/load_start.py", "fleetcheck/node/collectors/rank_run.py"} <= set(reading)
+
+
+def names_for(collector):
+    with zipfile.ZipFile(io.BytesIO(payload.payload_for([collector]))) as archive:
+        return archive.namelist()
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=NAMES)
@@ -73,7 +80,7 @@ def test_node_code_imports_the_standard_library_and_itself(path):
             assert node.level == 0
             imported.add(node.module.partition(".")[0])
             assert not node.module.startswith("fleetcheck") or node.module.startswith("fleetcheck.node")
-    assert set() == imported - ALLOWED - ({"torch"} if "loads" in path.parts else set())
+    assert set() == imported - ALLOWED - ({"torch"} if {"loads", "ranks"} & set(path.parts) else set())
 
 
 def test_the_controller_ships_node_code_and_never_imports_it():

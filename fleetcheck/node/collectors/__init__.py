@@ -25,6 +25,8 @@ from fleetcheck.node.collectors import (
     network,
     packages,
     pci,
+    rank_ready,
+    rank_run,
     ras,
     rdma,
     reachability,
@@ -66,5 +68,7 @@ COLLECTORS = (
     ("load_start", load_start.collect, 90),
     ("load_poll", load_poll.collect, 30),
     ("load_end", load_end.collect, 90),
+    ("rank_ready", rank_ready.collect, 115),
+    ("rank_run", rank_run.collect, 14400),  # a trial's own deadline is shorter
     ("software", software.collect, 115),  # a cold import of torch from a shared file system takes a minute
 )
