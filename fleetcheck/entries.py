@@ -182,7 +182,8 @@ def _typed(value: object) -> object:
 
 class LoadEntry(Entry):
     """How a node is loaded. devices: how many accelerators, with cpu how many are simulated; loads: no others than these;
-    prefix: words of a container's command before torch_python; settings: of single loads, as they are.
+    prefix: words of a container's command before torch_python; settings: of single loads, as they are; acceptance_hours: under load,
+    before an acceptance is certified.
     """
 
     device: Literal["auto", "cuda", "cpu"] | None = None
@@ -190,6 +191,7 @@ class LoadEntry(Entry):
     loads: tuple[LoadName, ...] | None = None
     prefix: Annotated[tuple[Annotated[str, AfterValidator(_argument)], ...], BeforeValidator(_words)] | None = None
     settings: dict[LoadName, dict[Word, Annotated[Any, BeforeValidator(_typed)]]] | None = None
+    acceptance_hours: Annotated[float, Field(ge=0, le=100_000)] | None = None
 
 
 def _variable(name: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from fleetcheck import __version__, exitcode, plan, run, sources, verdict
 from fleetcheck import inventory as inventories
 from fleetcheck.absent import NotMeasured
+from fleetcheck.acceptance import ledger, limits
 from fleetcheck.at_hand import FactsAtHand, Source
 from fleetcheck.burnin import begin, clock
 from fleetcheck.burnin.terms import Asked, Terms, settle
@@ -179,7 +180,7 @@ class Fleet:
         info = verdict.RunInfo(
             run=self.run.id, fleet=self.inventory.fleet, tier=self.settings.tier, started=self.started,
             narrowed=self.narrowed, interrupted=interrupted, replay_of=about["replay_of"],
-            expired=tuple(about["expired_waivers"]),
+            expired=tuple(about["expired_waivers"]), limits=limits.fingerprint(self.inventory, self.selected),
         )
         failures = dict(self.hand.failures) if self.hand else {}
         if self.run.evidence.exists() and (interrupted or self.narrowed):  # nodes whose checks never had their turn
@@ -189,6 +190,7 @@ class Fleet:
             serials=self.hand.serials if self.hand else {},
             required=verdict.demanded(self.inventory.profiles, self.settings.tier),
             concluded=concluded.concluded, observations=concluded.observations,
+            accepted=ledger.accepted(self.run, about, info.limits, self.selected, self.inventory),
         )
 
     def write_reports(self) -> None:

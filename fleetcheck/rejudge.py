@@ -9,6 +9,7 @@ from typing import Any
 
 from fleetcheck import __version__
 from fleetcheck import inventory as inventories
+from fleetcheck.acceptance import ledger, limits
 from fleetcheck.conclude import conclude
 from fleetcheck.installed import installed
 from fleetcheck.inventory import Inventory, Node
@@ -31,6 +32,7 @@ def judge_again(run: Run) -> dict[str, Any]:
         run=run.id, fleet=kept.fleet, tier=told.get("tier", ""), started=told.get("started", ""),
         narrowed=told.get("narrowed", ""), interrupted=told.get("interrupted", "ended" not in told),
         replay_of=told.get("replay_of", ""), expired=tuple(told.get("expired_waivers", ())),
+        limits=limits.fingerprint(kept, selected(run, kept)),
     )
     with _readable(run):
         planned, results, silent = list(run.planned()), list(run.judged()), failures(run.gathered())
@@ -39,7 +41,8 @@ def judge_again(run: Run) -> dict[str, Any]:
             found = conclude(run, draft, run.judged(), machines, selected(run, kept), kept)
             verdicts = judge(info, selected(run, kept), planned, results, silent,
                              serials={name: each.serial for name, each in machines.items() if each.serial},
-                             required=demanded(kept.profiles, info.tier), concluded=found.concluded, observations=found.observations)
+                             required=demanded(kept.profiles, info.tier), concluded=found.concluded, observations=found.observations,
+                             accepted=ledger.accepted(run, {**told, "fleet": kept.fleet}, info.limits, selected(run, kept), kept))
             if not info.replay_of:
                 draft.keep({**told, "fleet": info.fleet, "tier": info.tier, "started": info.started}, verdicts["complete"])
     save(run.verdicts, as_json(verdicts))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fleetcheck.acceptance.hours import Accepted
 from fleetcheck.common_cause import Common, check_findings, common_checks, login_findings, several_findings
 from fleetcheck.inventory import Node, fold
 from fleetcheck.observed import Observed, coverage, observe
@@ -23,7 +24,7 @@ VERDICTS = ("failed", "unreachable", "degraded", "unknown", "healthy")
 @dataclass(frozen=True)
 class RunInfo:
     """The run being judged. narrowed: why it is partial, such as ``-k ecc``; replay_of: whose evidence it used.
-    expired: waivers that no longer count, in words."""
+    expired: waivers that no longer count, in words; limits: the hash of what it was judged by."""
 
     run: str
     fleet: str
@@ -33,19 +34,21 @@ class RunInfo:
     interrupted: bool = False
     replay_of: str = ""
     expired: tuple[str, ...] = ()
+    limits: str = ""
 
 
 def judge(
     info: RunInfo, nodes: Sequence[Node], planned: Sequence[Planned], results: Sequence[Result],
     failures: Mapping[str, Failure], *,
     required: Mapping[str, Sequence[str]] | None = None, serials: Mapping[str, str] | None = None,
-    concluded: Sequence[Result] = (), observations: Sequence[Mapping[str, Any]] = (),
+    concluded: Sequence[Result] = (), observations: Sequence[Mapping[str, Any]] = (), accepted: Mapping[str, Accepted] | None = None,
 ) -> dict[str, Any]:
     """The content of verdicts.json.
 
     nodes: every node listed, out of service too. failures: by node, why a probe of it brought no answer. required: by
     profile, the checks this tier demands (none named: every applicable one). serials: by node, as measured. concluded: findings
     that no planned check made but a node's peers and history. observations: what the run shows beside earlier ones and blames nobody for.
+    accepted: by node, its hours under load; none but in an acceptance.
     """
     book = reconcile(planned, results)
     partial = _partial(info, planned, book)
@@ -54,10 +57,11 @@ def judge(
     held_back = _held_back(commons)
     seen = {name: replace(node, held_back=held_back.get(name, frozenset())) for name, node in seen.items()}
     expected = {node.name: node.serials.get("chassis", "") for node in nodes}
+    terms = {name: Terms(info.tier, not partial, partial, tuple((required or {}).get(node.profile, ())), (accepted or {}).get(name))
+             for name, node in seen.items()}
     verdicts = {
         name: {
-            **_verdict(node, Terms(info.tier, not partial, partial, tuple((required or {}).get(node.profile, ())))),
-            "serial": (serials or {}).get(name) or expected.get(name, ""), "profile": node.profile,
+            **_verdict(node, terms[name]), "serial": (serials or {}).get(name) or expected.get(name, ""), "profile": node.profile,
         }
         for name, node in seen.items()
     }
@@ -65,7 +69,7 @@ def judge(
     return {
         "schema": SCHEMA, "run": info.run, "fleet": info.fleet, "tier": info.tier, "started": info.started,
         "complete": not partial, "partial": partial, "narrowed": info.narrowed, "interrupted": info.interrupted,
-        "replay_of": info.replay_of, "expired_waivers": list(info.expired),
+        "replay_of": info.replay_of, "expired_waivers": list(info.expired), "limits": info.limits,
         "nodes": verdicts, "isolate": fold(_isolated(verdicts)),
         "fleet_findings": [*login_findings(seen), *check_findings(commons, reached), *several_findings(results)],
         "observations": [dict(each) for each in observations],
@@ -102,14 +106,16 @@ def _held_back(commons: Iterable[Common]) -> dict[str, frozenset[str]]:
 def _verdict(node: Observed, terms: Terms) -> dict[str, Any]:
     ruling = rule(node)
     hindering = obstacles(node, ruling, terms)
+    hours = terms.accepted.hours_lacking if terms.accepted and ruling.verdict == "healthy" else []
     failure = node.failure if node.failure and ruling.verdict == "unreachable" else None
     return {
-        "verdict": ruling.verdict, "certified": not hindering, "state": node.state, "action": ruling.action,
-        "reason": "; ".join(hindering),
+        "verdict": ruling.verdict, "certified": not (hindering or hours), "state": node.state, "action": ruling.action,
+        "reason": "; ".join([*hindering, *hours]),
         "findings": [_finding(each, node) for each in _failed(node)],
         "coverage": coverage(node) if node.in_service else {"planned": 0, "measured": 0},
         "waived": [_waived(each) for each in node.planned if each.waived],
         "unreachable": _cause(failure) if failure else None,
+        **({"acceptance": terms.accepted.told(counts=not hindering)} if terms.accepted else {}),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from fleetcheck.acceptance.hours import Accepted
 from fleetcheck.observed import Observed, coverage
 from fleetcheck.records import ACTIONS, SEVERITIES, TIERS, Result
 
@@ -34,12 +35,14 @@ class Ruling:
 
 @dataclass(frozen=True)
 class Terms:
-    """What a certificate of this run takes. required: the checks the tier names; empty: every applicable one."""
+    """What a certificate of this run takes. required: the checks the tier names; empty: every applicable one; accepted: the node's hours
+    under load, in an acceptance."""
 
     tier: str
     complete: bool
     partial: str = ""
     required: tuple[str, ...] = ()
+    accepted: Accepted | None = None
 
 
 def rank(result: Result) -> tuple[int, int]:
@@ -163,4 +166,8 @@ def _run(node: Observed, terms: Terms) -> Sequence[str]:
     return [] if terms.tier in TIERS else [f"no tier {terms.tier!r}" if terms.tier else "no tier was asked for"]
 
 
-OBSTACLES: tuple[Callable[[Observed, Terms], Sequence[str]], ...] = (_common_cause, _warnings, _gaps, _several, _run)
+def _left_out(node: Observed, terms: Terms) -> Sequence[str]:
+    return terms.accepted.obstacles if terms.accepted else []
+
+
+OBSTACLES: tuple[Callable[[Observed, Terms], Sequence[str]], ...] = (_common_cause, _warnings, _gaps, _several, _left_out, _run)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fleetcheck.inventory import Node, fold
 from fleetcheck.records import ACTIONS, Result
-from fleetcheck.report import causes, changes
+from fleetcheck.report import causes, changes, hours
 from fleetcheck.report.changes import Comparison
 from fleetcheck.report.lines import Line, said, section
 
@@ -26,7 +26,7 @@ DO = {
 SILENT = {"unreachable": "find out why nobody can log in", "unknown": "find out why it told nothing"}
 LINES = {
     "missing": 3, "changes": 6, "controller": 8, "unreachable": 6, "failed": 11, "degraded": 7, "warnings": 3, "observed": 3,
-    "unmeasured": 4, "out of service": 2, "waived": 3, "uncertified": 2, "next": 7,
+    "unmeasured": 4, "out of service": 2, "waived": 3, "hours": 5, "uncertified": 2, "next": 7,
 }
 """Lines a section may take, so that a page of 64 nodes stays readable; more is said to be more."""
 
@@ -79,6 +79,7 @@ def page(
         *section("WAIVED by the site, neither checked nor passed", causes.waived(found), limit["waived"], "bold"),
         *section("EXPIRED WAIVERS, no longer in force", causes.expired(verdicts.get("expired_waivers", ())),
                  limit["waived"], "bold yellow"),
+        *section(hours.title(verdicts), hours.blocks(verdicts), limit["hours"], "bold"),
         *_certified(verdicts, limit["uncertified"]),
         *_next(verdicts, run_dir, inventory, limit["next"], html),
     ]

@@ -18,6 +18,7 @@ PURE = ("verdict", "verdict_rules", "common_cause", "reconcile", "exitcode", "pl
         "outliers", "consistency", "exchanged", "measured", "installed", "history_queries",
         *(f"collective/{name}" for name in ("bench", "ranks", "figures", "reading_ranks", "members")),
         *(f"isolation/{name}" for name in ("act", "budgets", "guards", "isolations", "mark", "page", "proof", "releases", "standing", "terms", "wish")),
+        *(f"acceptance/{name}" for name in ("standing", "restart", "hours", "limits")),
         *(f"collective/{name}" for name in ("campaign/course", "campaign/ran", "trial", "topology", "rounds", "slow", "observation", "ledger", "switches", "plane", "wide", "merge",
                                             "localise", "suspects", "widening", "bisection", "finding", "need")))
 WORLD = {"os", "subprocess", "socket", "shutil", "pathlib", "io", "tempfile", "threading", "urllib", "http"}

@@ -101,17 +101,19 @@ def fans(nvml: Nvml, handle: Any) -> Any:
 
 
 def power(nvml: Nvml, handle: Any) -> Leaves:
-    """Limits in watts (NVML counts milliwatts)."""
+    """Limits in watts (NVML counts milliwatts); joules since the driver was loaded or the GPU reset."""
     limits = {
         "enforced_limit_watts": n.nvmlDeviceGetEnforcedPowerLimit,
         "management_limit_watts": n.nvmlDeviceGetPowerManagementLimit,
         "default_limit_watts": n.nvmlDeviceGetPowerManagementDefaultLimit,
     }
-    return {name: watts(nvml.ask(function, handle)) for name, function in limits.items()}
+    leaves = {name: watts(nvml.ask(function, handle)) for name, function in limits.items()}
+    leaves["energy_joules"] = watts(nvml.ask(n.nvmlDeviceGetTotalEnergyConsumption, handle))
+    return leaves
 
 
 def watts(milliwatts: Any) -> Any:
-    """Milliwatts as watts; a reason stays a reason."""
+    """Milliwatts as watts, millijoules as joules; a reason stays a reason."""
     return milliwatts if is_absent(milliwatts) else milliwatts / 1000.0
 
 

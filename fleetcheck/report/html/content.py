@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fleetcheck.inventory import Node
+from fleetcheck.report import hours
 from fleetcheck.report.case import part_text
 from fleetcheck.report.changes import Comparison
 from fleetcheck.report.html.evidence import NODES_WITH_CURVES, Found
@@ -14,7 +15,7 @@ from fleetcheck.report.html.outcomes import CheckRow, Outcomes
 from fleetcheck.report.html.series import Series
 
 NODE = ("name", "rack", "profile", "state", "verdict", "certified", "action", "reason", "serial", "planned", "measured", "marks",
-        "findings", "gaps", "unreachable", "use", "change", "parts")
+        "findings", "gaps", "unreachable", "use", "change", "parts", "hours")
 """Columns of a node's list."""
 
 
@@ -70,7 +71,7 @@ def _node(name: str, node: Mapping[str, Any], labels: Mapping[str, str], outcome
         texts.number(_generic(node["reason"], name)), node["serial"], node["coverage"]["planned"], node["coverage"]["measured"],
         outcomes.marks.get(name, b"").decode(), [_finding(each, name, outcomes, texts) for each in node["findings"]], gaps,
         texts.number(_generic(silent["message"], name)) if silent else -1, found.use.get(name, ""), changed.get(name, ""),
-        _parts(found.serials.get(name, ()), texts),
+        _parts(found.serials.get(name, ()), texts), texts.number(hours.of_node(node)),
     ]
 
 

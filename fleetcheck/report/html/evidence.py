@@ -78,8 +78,24 @@ def _serials(answers: Mapping[str, Any], with_dimms: bool) -> Iterator[tuple[str
     yield from _named("adapter", [(name, _under(hcas, name).get("node_guid")) for name in hcas])
     drives = _under(_data(answers, "drives"), "nvme")
     yield from _named("drive", [(name, _under(drives, name).get("serial")) for name in drives])
+    yield from _firmware(answers, gpus)
     if with_dimms:
         yield from _named("memory", [(each.get("locator"), each.get("serial")) for each in _list(_data(answers, "dimms"), "slots")])
+
+
+def _firmware(answers: Mapping[str, Any], gpus: list[dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Versions, pieces of one kind with the same version together."""
+    adapters, drives = _under(_data(answers, "rdma"), "devices"), _under(_data(answers, "drives"), "nvme")
+    leaves = {"VBIOS of GPU": "vbios", "GSP of GPU": "gsp_firmware"}
+    told = [("BIOS", "", _under(_data(answers, "system"), "machine").get("bios_version")),
+            *((what, each["index"], each.get(leaf)) for what, leaf in leaves.items() for each in gpus),
+            *(("adapter", name, _under(adapters, name).get("fw_ver")) for name in adapters),
+            *(("drive", name, _under(drives, name).get("firmware")) for name in drives)]
+    groups: dict[tuple[str, str], list[str]] = {}
+    for what, which, version in told:
+        if isinstance(version, str) and version:
+            groups.setdefault((what, version), []).append(str(which))
+    yield from _named("firmware", [(f"{what} {','.join(names)}".strip(), version) for (what, version), names in groups.items()])
 
 
 def _named(what: str, pairs: list[tuple[Any, Any]]) -> Iterator[tuple[str, str, str]]:

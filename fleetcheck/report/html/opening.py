@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fleetcheck.inventory import Node, fold
-from fleetcheck.report import causes, changes, terminal
+from fleetcheck.report import causes, changes, hours, terminal
 from fleetcheck.report.changes import Change, Comparison
 
 Verdicts = Mapping[str, Any]
@@ -41,6 +41,7 @@ def opening(verdicts: Verdicts, facts: Mapping[str, Any], nodes: Sequence[Node],
         "out": [str(line).strip() for block in causes.out_of_service(nodes) for line in block],
         "waived": [str(line).strip() for block in causes.waived(verdicts["nodes"]) for line in block][:SHOWN],
         "comparison": {"against": comparison.against, "began": comparison.began[:16].replace("T", " "), "words": WORDS},
+        "limits": verdicts.get("limits", ""), "hours": [str(line).strip() for block in hours.blocks(verdicts) for line in block][:SHOWN],
         "changes": grouped(comparison, use, typed), "next": next_steps(verdicts, typed),
     }
 

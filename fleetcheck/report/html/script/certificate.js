@@ -10,7 +10,7 @@ function serialRow(node) {
   }
   return h("tr", {}, h("td", {}, h("b", {}, node.name), h("div", { class: "quiet" }, node.rack ? `rack ${node.rack}` : "")),
     h("td", {}, node.state !== "in-service" ? node.state : node.certified ? "certified" : `not certified: ${text(node.reason).slice(0, 160) || node.verdict}`,
-      h("div", { class: "quiet" }, `${node.measured} of ${node.planned} measured`)),
+      h("div", { class: "quiet" }, `${node.measured} of ${node.planned} measured`), text(node.hours) ? h("div", { class: "quiet" }, text(node.hours)) : ""),
     h("td", { class: "serial" }, node.serial || "not known"),
     h("td", {}, [...groups].map(([kind, parts]) => h("div", {}, h("span", { class: "quiet" }, `${kind}: `),
       parts.map(([which, serial], place) => [place ? ", " : "", h("span", { class: "quiet" }, `${which} `), h("span", { class: "serial" }, serial)])))));

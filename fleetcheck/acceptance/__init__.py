@@ -1,0 +1,1 @@
+"""The clock of an acceptance: hours under load since the last swap, reset or reboot of a node. Runs on the controller."""
