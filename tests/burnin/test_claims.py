@@ -137,7 +137,7 @@ def test_a_node_without_a_claim_is_refused_and_told_the_words(tmp_path):
     ("claim: none, load: {device: tpu}", "x.yaml:2: defaults.load.device is 'tpu'; expected 'auto', 'cuda' or 'cpu'"),
     ("claim: none, load: {loads: [gemm, burn]}", "x.yaml:2: defaults.load.loads.1 is 'burn'; expected 'gemm', 'hbm'"),
     ("claim: none, load: {devices: 0}", "x.yaml:2: defaults.load.devices is '0'; expected a value greater than or equal to 1"),
-    ("claim: none, load: {dev: cpu}", "x.yaml:2: unknown key 'dev' under defaults.load; expected one of: acceptance_hours, device, devices, loads, prefix, settings"),
+    ("claim: none, load: {dev: cpu}", "x.yaml:2: unknown key 'dev' under defaults.load; expected one of: device, devices, loads, prefix, settings, acceptance_hours"),
 ])
 def test_any_other_claim_or_load_is_refused_with_its_line(tmp_path, words, said):
     (tmp_path / "x.yaml").write_text(f"fleet: f\ndefaults: {{profile: cpu-host, {words}}}\nnodes: {{n1: }}\n")
