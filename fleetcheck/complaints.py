@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
@@ -87,11 +87,16 @@ def known_keys(model: type[BaseModel], keys: Keys) -> list[str]:
     current, inside = model, False
     for key in keys:
         if inside or isinstance(key, int) or key not in current.model_fields:
-            inside = False
+            current, inside = (current if inside else _of_any_key(current) or current), False
             continue
         annotation = current.model_fields[key].annotation
         current, inside = _model_in(annotation) or current, _is_container(annotation)
     return [field.alias or name for name, field in current.model_fields.items()]
+
+
+def _of_any_key(model: type[BaseModel]) -> type[BaseModel] | None:
+    """What a model holds under keys of any name."""
+    return _model_in(get_type_hints(model)["__pydantic_extra__"]) if model.model_config.get("extra") == "allow" else None
 
 
 def _arguments(annotation: Any) -> tuple[Any, ...]:

@@ -13,7 +13,9 @@ from fleetcheck.inventory import Inventory, Node, fold
 from fleetcheck.measured import INSTALLED, Machine, installed_rows, numbers, result_rows, words
 from fleetcheck.measurements import Draft
 from fleetcheck.outliers import Below, Sample
+from fleetcheck.past import NO_PAST, Past
 from fleetcheck.records import Result
+from fleetcheck.remembered import remembered
 from fleetcheck.run import Run, RunError
 
 BELOW = "below_its_peers"
@@ -32,10 +34,12 @@ QUALIFY row_number() OVER (PARTITION BY r.node, r.metric ORDER BY r.run DESC) < 
 
 @dataclass
 class Conclusions:
-    """Findings about nodes (``concluded``) and what is only said (``observations``), as ``verdict.judge`` takes them."""
+    """Findings about nodes (``concluded``), what is only said (``observations``) and what earlier runs found (``past``), as
+    ``verdict.judge`` takes them."""
 
     concluded: list[Result] = field(default_factory=list)
     observations: list[dict[str, Any]] = field(default_factory=list)
+    past: Past = NO_PAST
 
 
 @dataclass
@@ -72,8 +76,9 @@ def conclude(run: Run, draft: Draft, results: Iterable[Result], machines: Mappin
     for name, machine in machines.items():
         draft.add(installed_rows(name, machine))
     draft.add(result_rows(seen.watched(results), machines))
-    with History(run.path.parent, before=run.id, days=LOOKED_BACK_DAYS) as history:
+    with History(run.path.parent, before=str(run.facts.get("replay_of") or run.id), days=LOOKED_BACK_DAYS) as history:
         found = _compared(run, seen, machines, nodes, history)
+        found.past = _past(inventory, machines, history)
         found.observations += [_said("history", (), line) for line in history.skipped]
     found.observations += _odd(seen, nodes, inventory)
     draft.add(result_rows(found.concluded, machines))
@@ -89,6 +94,14 @@ def _compared(run: Run, seen: Seen, machines: Mapping[str, Machine], nodes: Sequ
     except RunError as error:
         return Conclusions([], [_said("history", (), str(error))])
     return found
+
+
+def _past(inventory: Inventory, machines: Mapping[str, Machine], history: History) -> Past:
+    """A history that cannot be read leaves this run alone to judge by, and the verdicts say so."""
+    try:
+        return remembered(history, inventory, machines)
+    except RunError as error:
+        return Past(damaged=(str(error),))
 
 
 def cohort(node: Node, power: Mapping[str, float]) -> str:

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from fleetcheck.bound import Date
 from fleetcheck.isolation.terms import IsolationEntry
-from fleetcheck.policy import SitePolicy
+from fleetcheck.policy import Repeats, SitePolicy
 from fleetcheck.yamlfile import values
 
 STATES = ("in-service", "spare", "maintenance", "rma", "decommissioned")
@@ -292,6 +292,20 @@ def _given(value: object) -> object:
     return {} if value is None else value
 
 
+class PolicyEntry(BaseModel):
+    """The site's word: how earlier runs weigh, and any other key is a check with what is said of it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    __pydantic_extra__: dict[str, Annotated[SitePolicy, BeforeValidator(_given)]] = Field(init=False)
+
+    history: Annotated[Repeats, BeforeValidator(_given)] = Repeats()
+
+    @property
+    def checks(self) -> dict[str, SitePolicy]:
+        """By check, what is said of it."""
+        return self.__pydantic_extra__ or {}
+
+
 class InventoryFile(Entry):
     """The whole file."""
 
@@ -300,7 +314,7 @@ class InventoryFile(Entry):
     defaults: Annotated[NodeEntry, BeforeValidator(_given)] = NodeEntry()
     nodes: dict[str, Annotated[NodeEntry, BeforeValidator(_given)]]
     groups: Annotated[dict[str, Annotated[GroupEntry, BeforeValidator(_group)]], BeforeValidator(_given)] = {}
-    policy: Annotated[dict[str, Annotated[SitePolicy, BeforeValidator(_given)]], BeforeValidator(_given)] = {}
+    policy: Annotated[PolicyEntry, BeforeValidator(_given)] = PolicyEntry()
     power: Annotated[PowerEntry, BeforeValidator(_given)] = PowerEntry()
     isolation: Annotated[IsolationEntry, BeforeValidator(_given)] = IsolationEntry()
     sandbox: dict[str, Any] | None = None

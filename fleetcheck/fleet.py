@@ -27,6 +27,7 @@ from fleetcheck.measured import Machine
 from fleetcheck.measurements import Draft
 from fleetcheck.progress import Progress
 from fleetcheck.records import Planned, Result
+from fleetcheck.remembered import kept_rows
 from fleetcheck.report import earlier, html, junit, terminal
 from fleetcheck.report.changes import Comparison
 from fleetcheck.settings import Settings
@@ -165,14 +166,18 @@ class Fleet:
                 self.run.describe({**self._about(), **ended})
                 run.point_latest(self.run)
             if not self.verdicts["replay_of"]:  # what was measured once counts once
+                draft.add(kept_rows(self.verdicts, self._machines()))
                 draft.keep(self._about(), self.verdicts["complete"])
         return self.verdicts
 
     def _concluded(self, draft: Draft) -> Conclusions:
         assert self.run is not None
+        return conclude(self.run, draft, self.run.judged(), self._machines(), self.selected, self.inventory)
+
+    def _machines(self) -> dict[str, Machine]:
+        """What stands at the names of the nodes contacted, as far as they told."""
         serials, parts = (self.hand.serials, self.hand.parts) if self.hand else ({}, {})
-        machines = {node.name: Machine(node.profile, serials.get(node.name, ""), parts.get(node.name, {})) for node in self.nodes}
-        return conclude(self.run, draft, self.run.judged(), machines, self.selected, self.inventory)
+        return {node.name: Machine(node.profile, serials.get(node.name, ""), parts.get(node.name, {})) for node in self.nodes}
 
     def _judged(self, interrupted: bool, concluded: Conclusions) -> dict[str, Any]:
         assert self.run is not None
@@ -189,7 +194,7 @@ class Fleet:
             info, self.selected, list(self.planned.values()), self.results, failures,
             serials=self.hand.serials if self.hand else {},
             required=verdict.demanded(self.inventory.profiles, self.settings.tier),
-            concluded=concluded.concluded, observations=concluded.observations,
+            concluded=concluded.concluded, observations=concluded.observations, past=concluded.past, repeats=self.inventory.repeats,
             accepted=ledger.accepted(self.run, about, info.limits, self.selected, self.inventory),
         )
 

@@ -17,7 +17,7 @@ from fleetcheck.entries import InventoryFile, PowerEntry
 from fleetcheck.isolation.terms import IsolationEntry, unlabelled
 from fleetcheck.nodes import Node, SshSettings
 from fleetcheck.nodeset import fold
-from fleetcheck.policy import Policy, expired, placed
+from fleetcheck.policy import Policy, Repeats, expired, placed
 from fleetcheck.profile import Profile
 from fleetcheck.resolution import resolved
 from fleetcheck.yamlfile import Document, InventoryError
@@ -34,7 +34,8 @@ class Inventory:
     """A fleet as its file describes it.
 
     groups: names in inventory order; profile_texts: file name → text, each profile in use and all that it extends;
-    sandbox: the file's own mapping, numbers and booleans as YAML 1.2 reads them. policy: check → the site's word on it.
+    sandbox: the file's own mapping, numbers and booleans as YAML 1.2 reads them. policy: check → the site's word on it;
+    repeats: how its history weighs.
     today: the day on which its waivers are read.
     """
 
@@ -47,6 +48,7 @@ class Inventory:
     profile_texts: Mapping[str, str]
     sandbox: Mapping[str, Any] | None = None
     policy: Policy = field(default_factory=dict)
+    repeats: Repeats = field(default_factory=Repeats)
     power: PowerEntry = field(default_factory=PowerEntry)
     isolation: IsolationEntry = field(default_factory=IsolationEntry)
     today: datetime.date = field(default_factory=datetime.date.today)
@@ -74,12 +76,12 @@ def load(path: Path, today: datetime.date | None = None, base: Path | None = Non
         raise complaint(error, InventoryFile, [document]) from None
     day = today or datetime.date.today()
     nodes, groups = resolved(file, document, base or path.parent, day)
-    policy = placed(file.policy, document, [node.name for node in nodes], groups)
+    policy = placed(file.policy.checks, document, [node.name for node in nodes], groups)
     _known_racks(file.power, document, {node.labels.get("rack", "") for node in nodes})
     _known_labels(file.isolation, document, {label for node in nodes for label in node.labels})
     found = profiles.for_nodes(nodes, document)
     return Inventory(file.fleet, path, document.text, nodes, groups, MappingProxyType(found.profiles),
-                     MappingProxyType(found.texts), _sandbox(file), policy, file.power, file.isolation, day, document)
+                     MappingProxyType(found.texts), _sandbox(file), policy, file.policy.history, file.power, file.isolation, day, document)
 
 
 def _known_racks(power: PowerEntry, document: Document, racks: set[str]) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from fleetcheck.finding import Finding
 from fleetcheck.inventory import Node
+from fleetcheck.past import Told
 from fleetcheck.reconcile import item
 from fleetcheck.records import UNREACHABLE, Evidence, Failure, Planned, Result
 
@@ -20,7 +22,8 @@ class Observed:
     """results: the node's own, and those of multi-node items that name this node and no other (the culprit).
 
     held_back: checks whose failure here is part of a common cause. named: multi-node items that failed or could not be
-    measured and name this node among others: nobody is blamed, nobody is certified.
+    measured and name this node among others: nobody is blamed, nobody is certified. past: what earlier runs said of its findings,
+    the newest first. doubled: other names under which the same machine answers. found: its findings, once weighed.
     """
 
     name: str
@@ -31,6 +34,10 @@ class Observed:
     failure: Failure | None = None
     named: tuple[Result, ...] = ()
     held_back: frozenset[str] = frozenset()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    past: tuple[Told, ...] = ()
+    doubled: tuple[str, ...] = ()
+    found: tuple[Finding, ...] = ()
 
     @property
     def in_service(self) -> bool:
@@ -57,9 +64,9 @@ class Observed:
         """Whether it counts among the nodes a common cause is measured against."""
         return self.contacted and (self.measured or not self.unreachable)
 
-    def findings(self) -> list[Result]:
-        """Failed results that count against this node."""
-        return [each for each in self.results if each.outcome == "failed" and each.check not in self.held_back]
+    def findings(self) -> list[Finding]:
+        """Findings that count against this node."""
+        return [each for each in self.found if not each.common_cause]
 
 
 def machine_serial(evidence: Evidence) -> str:
@@ -71,6 +78,7 @@ def machine_serial(evidence: Evidence) -> str:
 
 def observe(
     nodes: Sequence[Node], planned: Sequence[Planned], results: Sequence[Result], failures: Mapping[str, Failure],
+    past: Mapping[str, tuple[Told, ...]] | None = None,
 ) -> dict[str, Observed]:
     """Every node of the inventory in its order, then any that only the records name: nothing is dropped."""
     plans, outcomes, named = _planned(planned), _blamed(results), _named(results)
@@ -80,6 +88,7 @@ def observe(
             name=name, state=listed[name].state if name in listed else UNLISTED,
             profile=listed[name].profile if name in listed else "", planned=tuple(plans.get(name, ())),
             results=tuple(outcomes.get(name, ())), failure=failures.get(name), named=tuple(named.get(name, ())),
+            labels=listed[name].labels if name in listed else {}, past=(past or {}).get(name, ()),
         )
         for name in dict.fromkeys([*listed, *plans, *outcomes, *failures])
     }

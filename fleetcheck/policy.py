@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from fleetcheck import nodeset
 from fleetcheck.bound import Date
@@ -94,6 +94,25 @@ class SitePolicy(CheckPolicy):
 
 
 Policy = Mapping[str, CheckPolicy]
+
+
+class Repeats(BaseModel):
+    """How earlier runs weigh. isolate_after, of_runs: a soft finding isolates once it failed in so many of the last complete runs that
+    measured it. window_days: so far back a fault counts as the same one coming back. flaky_changes: so many changes between passed
+    and failed within the window."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    isolate_after: Annotated[int, Field(ge=1, le=30)] = 2
+    of_runs: Annotated[int, Field(ge=1, le=30)] = 3
+    window_days: Annotated[int, Field(ge=1, le=60)] = 28
+    flaky_changes: Annotated[int, Field(ge=2, le=30)] = 3
+
+    @model_validator(mode="after")
+    def _possible(self) -> Repeats:
+        if self.isolate_after > self.of_runs:
+            raise ValueError(f"isolate_after {self.isolate_after} never comes in {self.of_runs} runs; expected of_runs of at least as many")
+        return self
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ class Result:
 
     def slim(self) -> Result:
         """Without what only reports on a single item need: a fleet's results must fit into memory."""
-        return dataclasses.replace(self, metrics={}, bound=None, source="", coverage="", boot_id="", description="")
+        return dataclasses.replace(self, metrics={}, bound=None, source="", coverage="", description="")
 
 
 def as_line(record: Any) -> dict[str, Any]:

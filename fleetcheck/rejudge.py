@@ -17,6 +17,7 @@ from fleetcheck.measured import Machine
 from fleetcheck.measurements import Draft
 from fleetcheck.observed import machine_serial
 from fleetcheck.records import Evidence, Failure
+from fleetcheck.remembered import kept_rows
 from fleetcheck.report import earlier, html, junit, terminal
 from fleetcheck.report.lines import Line
 from fleetcheck.run import Run, RunError, as_json, write_atomically
@@ -42,8 +43,10 @@ def judge_again(run: Run) -> dict[str, Any]:
             verdicts = judge(info, selected(run, kept), planned, results, silent,
                              serials={name: each.serial for name, each in machines.items() if each.serial},
                              required=demanded(kept.profiles, info.tier), concluded=found.concluded, observations=found.observations,
-                             accepted=ledger.accepted(run, {**told, "fleet": kept.fleet}, info.limits, selected(run, kept), kept))
+                             accepted=ledger.accepted(run, {**told, "fleet": kept.fleet}, info.limits, selected(run, kept), kept),
+                             past=found.past, repeats=kept.repeats)
             if not info.replay_of:
+                draft.add(kept_rows(verdicts, machines))
                 draft.keep({**told, "fleet": info.fleet, "tier": info.tier, "started": info.started}, verdicts["complete"])
     save(run.verdicts, as_json(verdicts))
     return verdicts

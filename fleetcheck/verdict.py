@@ -9,12 +9,16 @@ from typing import Any
 
 from fleetcheck.acceptance.hours import Accepted
 from fleetcheck.common_cause import Common, check_findings, common_checks, login_findings, several_findings
+from fleetcheck.examined import Examined, examined
 from fleetcheck.inventory import Node, fold
 from fleetcheck.observed import Observed, coverage, observe
+from fleetcheck.past import NO_PAST, Past
+from fleetcheck.policy import Repeats
 from fleetcheck.profile import Profile
 from fleetcheck.reconcile import Reconciliation, item, reconcile
 from fleetcheck.records import ISOLATING, OUTCOMES, Failure, Planned, Result
-from fleetcheck.verdict_rules import WHICH, Terms, obstacles, rule, worst_first
+from fleetcheck.terms import Terms
+from fleetcheck.verdict_rules import WHICH, obstacles, rule
 
 SCHEMA = 1
 VERDICTS = ("failed", "unreachable", "degraded", "unknown", "healthy")
@@ -42,22 +46,24 @@ def judge(
     failures: Mapping[str, Failure], *,
     required: Mapping[str, Sequence[str]] | None = None, serials: Mapping[str, str] | None = None,
     concluded: Sequence[Result] = (), observations: Sequence[Mapping[str, Any]] = (), accepted: Mapping[str, Accepted] | None = None,
+    past: Past = NO_PAST, repeats: Repeats | None = None,
 ) -> dict[str, Any]:
     """The content of verdicts.json.
 
     nodes: every node listed, out of service too. failures: by node, why a probe of it brought no answer. required: by
     profile, the checks this tier demands (none named: every applicable one). serials: by node, as measured. concluded: findings
     that no planned check made but a node's peers and history. observations: what the run shows beside earlier ones and blames nobody for.
-    accepted: by node, its hours under load; none but in an acceptance.
+    accepted: by node, its hours under load; none but in an acceptance. past: what earlier runs found; repeats: how it weighs.
     """
     book = reconcile(planned, results)
     partial = _partial(info, planned, book)
-    seen = observe(nodes, planned, [*results, *concluded], failures)
+    seen = observe(nodes, planned, [*results, *concluded], failures, past.told)
     commons = common_checks(seen)
     held_back = _held_back(commons)
     seen = {name: replace(node, held_back=held_back.get(name, frozenset())) for name, node in seen.items()}
     expected = {node.name: node.serials.get("chassis", "") for node in nodes}
-    terms = {name: Terms(info.tier, not partial, partial, tuple((required or {}).get(node.profile, ())), (accepted or {}).get(name))
+    common = Terms(info.tier, not partial, partial, run=info.run, started=info.started, repeats=repeats or Repeats())
+    terms = {name: replace(common, required=tuple((required or {}).get(node.profile, ())), accepted=(accepted or {}).get(name))
              for name, node in seen.items()}
     verdicts = {
         name: {
@@ -72,7 +78,7 @@ def judge(
         "replay_of": info.replay_of, "expired_waivers": list(info.expired), "limits": info.limits,
         "nodes": verdicts, "isolate": fold(_isolated(verdicts)),
         "fleet_findings": [*login_findings(seen), *check_findings(commons, reached), *several_findings(results)],
-        "observations": [dict(each) for each in observations],
+        "observations": [dict(each) for each in observations], "history": past.about(),
         "missing": [{"check": each.check, "node": each.node, "component": each.component, "item": item(each)}
                     for each in book.missing],
         "repeated": list(book.repeated), "unplanned": list(book.unplanned),
@@ -104,14 +110,17 @@ def _held_back(commons: Iterable[Common]) -> dict[str, frozenset[str]]:
 
 
 def _verdict(node: Observed, terms: Terms) -> dict[str, Any]:
+    seen = examined(node, terms)
+    node = replace(node, found=seen.findings)
     ruling = rule(node)
     hindering = obstacles(node, ruling, terms)
     hours = terms.accepted.hours_lacking if terms.accepted and ruling.verdict == "healthy" else []
-    failure = node.failure if node.failure and ruling.verdict == "unreachable" else None
+    failure = node.failure if node.failure and node.unreachable and _silent(seen, ruling.verdict) else None
     return {
         "verdict": ruling.verdict, "certified": not (hindering or hours), "state": node.state, "action": ruling.action,
         "reason": "; ".join([*hindering, *hours]),
-        "findings": [_finding(each, node) for each in _failed(node)],
+        "findings": [each.told() for each in seen.findings],
+        "open": [each.told() for each in seen.carried], "suspects": list(seen.suspects),
         "coverage": coverage(node) if node.in_service else {"planned": 0, "measured": 0},
         "waived": [_waived(each) for each in node.planned if each.waived],
         "unreachable": _cause(failure) if failure else None,
@@ -119,22 +128,13 @@ def _verdict(node: Observed, terms: Terms) -> dict[str, Any]:
     }
 
 
+def _silent(seen: Examined, verdict: str) -> bool:
+    """Whether nobody could log in and nothing measured now is graver."""
+    return verdict == "unreachable" or (verdict == "failed" and all(each.carried for each in seen.findings if each.severity == "fatal"))
+
+
 def _cause(failure: Failure) -> dict[str, str]:
     return {"which": WHICH[failure.kind], "kind": failure.kind, "message": failure.message}
-
-
-def _failed(node: Observed) -> list[Result]:
-    """Failed results worst first, those held back by a common cause after those that count."""
-    failed = worst_first(each for each in node.results if each.outcome == "failed")
-    return sorted(failed, key=lambda each: each.check in node.held_back) if node.in_service else []
-
-
-def _finding(result: Result, node: Observed) -> dict[str, Any]:
-    return {
-        "check": result.check, "severity": result.severity, "action": result.action, "message": result.message,
-        "component": result.component, "parts": [dict(part) for part in result.parts],
-        "common_cause": result.check in node.held_back,
-    }
 
 
 def _waived(planned: Planned) -> dict[str, str]:
@@ -143,7 +143,8 @@ def _waived(planned: Planned) -> dict[str, str]:
 
 
 def _isolated(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [name for name, each in verdicts.items() if each["verdict"] == "failed" and each["action"] in ISOLATING]
+    return [name for name, each in verdicts.items() if (each["verdict"] == "failed" and each["action"] in ISOLATING)
+            or any(finding.get("isolates") for finding in each["findings"])]
 
 
 def _counts(

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from fleetcheck.acceptance.hours import Accepted
+from fleetcheck.finding import Finding
 from fleetcheck.observed import Observed, coverage
 from fleetcheck.records import ACTIONS, SEVERITIES, TIERS, Result
+from fleetcheck.terms import Terms
+
+Graded = TypeVar("Graded", Result, Finding)
 
 WHICH = {
     "refused": "powered off or network", "no-route": "powered off or network",
@@ -33,24 +37,12 @@ class Ruling:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Terms:
-    """What a certificate of this run takes. required: the checks the tier names; empty: every applicable one; accepted: the node's hours
-    under load, in an acceptance."""
-
-    tier: str
-    complete: bool
-    partial: str = ""
-    required: tuple[str, ...] = ()
-    accepted: Accepted | None = None
-
-
-def rank(result: Result) -> tuple[int, int]:
+def rank(result: Result | Finding) -> tuple[int, int]:
     """Order of findings: severity first, then how strong an action it asks for."""
     return SEVERITIES.index(result.severity), ACTIONS.index(result.action)
 
 
-def worst_first(results: Iterable[Result]) -> list[Result]:
+def worst_first(results: Iterable[Graded]) -> list[Graded]:
     """Findings with the decisive one first; equals stay in the order they came."""
     return sorted(results, key=rank, reverse=True)
 

@@ -14,7 +14,7 @@ def node(name, **settings):
 
 
 def result(name, check="test_ecc", outcome="passed", severity="fatal", action="reset-gpu", **more):
-    return Result(run="r", stage="facts", check=check, component="gpu", node=name, outcome=outcome, severity=severity,
+    return Result(run="r", stage="facts", check=check, component=more.pop("component", "gpu"), node=name, outcome=outcome, severity=severity,
                   action=action, nodeid=more.pop("nodeid", f"checks/node/test_gpu.py::{check}[{name}]"), **more)
 
 
