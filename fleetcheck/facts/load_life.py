@@ -84,6 +84,12 @@ def _of_the_software(errors: Collection[str], devices: int) -> bool:
     return bool(said) and (all(_SOFTWARE.search(error) for error in said) or (len(said) == 1 and len(errors) == devices > 1))
 
 
+def _excused(result: Result) -> bool:
+    """Whether all devices told something, and those that broke off did for a reason of ours."""
+    broken = [device for device in result.devices.present if _text(device, "error")]
+    return bool(broken) and all(map(_cut, broken)) and len(result.devices.present) >= (result.promised or 1)
+
+
 def _cut(device: Section) -> bool:
     return isinstance(device.raw, Mapping) and device.raw.get("cut") is True
 
@@ -96,10 +102,12 @@ def _text(view: Section, key: str) -> str:
 
 
 def uncovered(result: Result) -> Concern | bool:
-    """What a load left out; raises NotMeasured where it left nothing at all."""
+    """What a load left out; raises NotMeasured where it left nothing at all, or for a reason of ours."""
     if isinstance(result.raw, Absent):
         raise NotMeasured(result.raw.reason)
     gaps = result.uncovered()
+    if gaps and _excused(result):
+        raise NotMeasured("; ".join([*result.broken(), *gaps]))
     return bool(gaps) and Concern("; ".join(gap.removeprefix(f"{result.where} ") for gap in gaps))
 
 

@@ -39,6 +39,12 @@ def death(told: Any) -> None:
     told["telemetry"]["events"].append(event("process", "gemm on GPU 3 ended with signal 6"))
 
 
+def wrong_at_the_limit(told: Any) -> None:
+    """A wrong word that a load found before it ran out of its own cgroup."""
+    loadevidence.out_of_its_limit(told)
+    told["dram"]["devices"][0].update(mismatch_count=1, mismatches=[{"address": 0x7F0010, "expected": "aa", "got": "ab"}])
+
+
 def lost(told: Any) -> None:
     """A GPU of which one load tells nothing."""
     del told["memtest"]["devices"][3]
@@ -53,6 +59,7 @@ def drained(name: str) -> Any:
 
 
 FAULTS = {
+    "a wrong word before the own limit": (wrong_at_the_limit, {"memory_keeps_every_pattern": "1 wrong: at 0x7f0010 ab instead of aa"}),
     # case: changes, {check: words of its message}
     "a slow GPU": ({gpu("gemm", "metrics.tflops_bf16"): 412.0}, {
         "matmul_reaches_its_floor": "GPU 3: tflops_bf16 412 (limit ≥ 675 TFLOP/s)",

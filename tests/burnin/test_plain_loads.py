@@ -259,14 +259,15 @@ def run(request, tell):
         held = bool(node.file("cgroups.json").get("cgroups"))
         told = node.ended()
         assert "killed by signal 9" in told["results"]["greedy"]["error"]
-        assert held <= ("for want of memory in its cgroup" in told["results"]["greedy"]["error"])
-        assert told["results"]["fake"]["ok"] and any(event["kind"] == "process" for event in told["events"])
+        assert held == ("its own memory limit, which tells nothing of the node" in told["results"]["greedy"]["error"])
+        assert told["results"]["fake"]["ok"]
+        assert ["cut" if held else "process"] == [event["kind"] for event in told["events"] if event["text"].startswith("greedy")]
     finally:
         node.close()
 
 
-def test_the_kernels_count_of_kills_tells_want_of_memory_from_a_kill(tmp_path):
-    """A folder stands in for the cgroup: one process is killed and counted there, one only killed."""
+def test_the_kernels_counts_tell_its_own_limit_from_want_of_memory_and_from_a_kill(tmp_path):
+    """A folder stands in for the cgroup: a process is only killed, killed and counted there, killed at the cgroup's limit."""
     count = tmp_path / "memory.events"
     count.write_text("low 0\noom_kill 3\n")
     program = "import os, sys; sys.stdin.read(); open(sys.argv[1], 'w').write(sys.argv[2]) if sys.argv[2:] else None; os.kill(os.getpid(), 9)"
@@ -274,8 +275,27 @@ def test_the_kernels_count_of_kills_tells_want_of_memory_from_a_kill(tmp_path):
     def ended(*words):
         started = LoadProcess([sys.executable, "-c", program, *words], {"ends_in": 20}, [{"index": 0, "uuid": ""}], {}, str(tmp_path), print)
         started.popen.wait(20)
-        return started.end()["error"]
+        result = started.end()
+        return result["error"], result["devices"][0]["cut"]
 
-    assert "want of memory" not in ended()
-    assert "killed by signal 9" in (error := ended(str(count), "oom_kill 4\n")) and "by the kernel for want of memory in its cgroup" in error
+    error, cut = ended()
+    assert "killed by signal 9" in error and "want of memory" not in error and not cut
+    error, cut = ended(str(count), "oom 0\noom_kill 4\n")
+    assert "killed by signal 9" in error and "by the kernel for want of memory" in error and "limit" not in error and not cut
+    error, cut = ended(str(count), "oom 1\noom_kill 5\n")
+    assert error.startswith("it came to its own memory limit, which tells nothing of the node") and "killed by signal 9" in error and cut
+
+
+def test_a_worker_that_the_own_limit_ended_excuses_the_load_but_not_what_it_found(tmp_path):
+    """The load itself lives on and tells a result: its error is ours, a wrong word that it met before is the node's."""
+    (tmp_path / "memory.oom_control").write_text("oom_kill 0\n")
+    (tmp_path / "memory.failcnt").write_text("3\n")
+    result = {"ok": False, "error": "", "coverage": "0 of 1", "seconds": 2.0, "devices": [
+        {"index": 0, "error": "worker 1: its process ended without a word (signal 9)", "mismatch_count": 1, "mismatches": [{"where": "x"}]}]}
+    program = "import os, sys; sys.stdin.read(); open(sys.argv[1], 'w').write('oom_kill 1'); print(sys.argv[2])"
+    told = LoadProcess([sys.executable, "-c", program, str(tmp_path / "memory.oom_control"), json.dumps({"result": result})], {"ends_in": 20},
+                       [{"index": 0, "uuid": ""}], {}, str(tmp_path), print)
+    told.popen.wait(20)
+    device = only(told.end())
+    assert device["cut"] and "its own memory limit" in device["error"] and "signal 9" in device["error"] and 1 == device["mismatch_count"]
     assert str(os.getpid()) not in (tmp_path / "cgroup.procs").read_text()

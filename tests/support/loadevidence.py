@@ -53,6 +53,16 @@ def healthy() -> Answers:
     }
 
 
+LIMIT = "it came to its own memory limit, which tells nothing of the node: worker 1: its process ended without a word (signal 9)"
+
+
+def out_of_its_limit(told: Answers) -> None:
+    """The dram load ran out of its own cgroup."""
+    told["dram"].update(ok=False, error=LIMIT, coverage="0 of 1")
+    told["dram"]["devices"][0].update(error=LIMIT, cut=True, metrics={}, tenths={})
+    told["telemetry"]["events"].append(event("cut", f"dram: {LIMIT}"))
+
+
 def snapshot() -> Answers:
     """One snapshot, as collectors answer."""
     told = {**recorded(), "kernel_log": {"records": copy.deepcopy(KMSG)}}

@@ -60,9 +60,15 @@ def enter(path: str) -> None:
 
 
 def kills(path: str) -> int:
-    """How many processes the kernel killed in a cgroup for want of memory."""
+    """How many processes of a cgroup the kernel killed for want of memory, its own or the whole node's."""
     text = read(os.path.join(path, "memory.events")) + read(os.path.join(path, "memory.oom_control"))
     return sum(map(int, re.findall(r"^oom_kill (\d+)$", text, re.MULTILINE)))
+
+
+def reached(path: str) -> bool:
+    """Whether a cgroup came to its own limit (Documentation/admin-guide/cgroup-v2.rst, memory.events: oom; v1: memory.failcnt)."""
+    failed = read(os.path.join(path, "memory.failcnt")).strip() or "0"
+    return failed != "0" or bool(re.search(r"^oom [1-9]", read(os.path.join(path, "memory.events")), re.MULTILINE))
 
 
 def remove(paths: Iterable[str]) -> None:

@@ -17,6 +17,7 @@ LINE_LIMIT = 3 << 20
 STDERR_BYTES = 4096
 OOM_SCORE = 1000  # proc_pid_oom_score_adj(5): the first that the kernel ends
 ALARM_LATE_SECONDS = 30
+OWN_LIMIT = "it came to its own memory limit, which tells nothing of the node (give it less: load: settings: dram: fraction: 0.5): "
 
 
 class LoadProcess:
@@ -112,7 +113,18 @@ class LoadProcess:
             self.cut = False  # by whatever it was ended, one that the kernel holds is stuck
             self.popen.returncode = -signal.SIGKILL  # keeps Popen from waiting for one that the kernel holds
             return self.lost("stuck in state %s, pid %d: no signal ends it" % (stuck[0].state, stuck[0].pid))
-        return self.judged(self.popen.wait())
+        return self.excused(self.judged(self.popen.wait()))
+
+    def starved(self) -> bool:
+        """Whether the kernel killed one of its processes for want of memory."""
+        return bool(self.group) and cgroup.kills(self.group) > self.kills_before
+
+    def excused(self, result: Dict[str, Any]) -> Dict[str, Any]:
+        """What a load brought that ran out of its own cgroup: what it did not do tells nothing of the node, what it found still counts."""
+        if result["ok"] or not (self.starved() and cgroup.reached(self.group)):
+            return result
+        self.cut = True
+        return results.cut_short(result, OWN_LIMIT)
 
     def more(self, pipe: int) -> bool:
         """Whether a read of what is left brought anything."""
@@ -138,8 +150,7 @@ class LoadProcess:
         last = ": %s" % words[-1][:300] if words else ""
         if status >= 0:
             return "its process ended with exit status %d after %.0f s and no result%s" % (status, seconds, last)
-        starved = self.group and cgroup.kills(self.group) > self.kills_before
-        by = ", by the kernel for want of memory in its cgroup" if starved else ""
+        by = ", by the kernel for want of memory" if self.starved() else ""
         return "its process was killed by signal %d after %.0f s%s%s" % (-status, seconds, by, last)
 
     def lost(self, error: str) -> Dict[str, Any]:

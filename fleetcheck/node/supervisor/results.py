@@ -38,6 +38,12 @@ def without_result(error: str, seconds: float, devices: Sequence[Mapping[str, An
             "coverage": "0 of %d" % len(lost)}
 
 
+def cut_short(result: Leaves, why: str) -> Leaves:
+    """A result whose devices broke off for a reason of ours: told, and cut."""
+    devices = [dict(device, error=why + device["error"], cut=True) if device.get("error") else device for device in result["devices"]]
+    return dict(result, devices=devices, error=why + result["error"])
+
+
 def shaped(value: Any) -> Leaves:
     """A RESULT as it must be; ValueError for a thing that is none."""
     if not isinstance(value, dict) or not isinstance(value.get("devices", []), list):

@@ -87,7 +87,7 @@ class Course:
             self.supervisor.unhear(pipe)
         result = ended.end()
         self.parts.append(result)
-        if ended.result is None:
+        if ended.result is None or result["error"].startswith(loadprocess.OWN_LIMIT):
             kind = "cut" if ended.cut else "process"
             self.supervisor.event(kind, "%s: %s" % (self.turn.load, result["error"]), *self.named(ended.devices))
 
