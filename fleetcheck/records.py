@@ -18,7 +18,7 @@ UNREACHABLE = frozenset({
 })
 """Error kinds that mean nobody could log in; every other kind means the node was reached but not measured."""
 
-PUT_OFF = frozenset({"deferred", "unclaimed"})
+PUT_OFF = frozenset({"deferred", "unclaimed", "claim-lost"})
 """Error kinds that mean a node was left alone on purpose: nothing is wrong, and nothing was measured."""
 Share = tuple[str, str]
 """(node name, stage) of the checks that are judged together."""
@@ -28,7 +28,8 @@ Share = tuple[str, str]
 class Failure:
     """Why a probe brought no answer. kind: one of UNREACHABLE, or no-python, become-refused, truncated, garbled, too-large,
     deadline, disconnected, wrong-machine, node-code, controller
-    (trouble on this side), deferred (a load that would have disturbed a job), unclaimed (nobody may load it).
+    (trouble on this side), deferred (a load that would have disturbed a job), unclaimed (nobody may load it), claim-lost (its
+    job or reservation ended under the load).
     message: node, what was attempted, evidence quoted, what to do."""
 
     kind: str

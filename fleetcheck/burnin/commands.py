@@ -13,8 +13,8 @@ from rich.text import Text
 
 from fleetcheck.burnin import clock, schedule
 from fleetcheck.burnin.book import NAME
+from fleetcheck.burnin.ends import PATIENCE
 from fleetcheck.burnin.forecast import HEADS, Forecast, forecast
-from fleetcheck.burnin.steps import PATIENCE
 from fleetcheck.burnin.terms import Asked, LoadRefused, settle
 from fleetcheck.burnin.watch import watch
 from fleetcheck.inventory import Inventory, select

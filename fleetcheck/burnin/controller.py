@@ -16,8 +16,9 @@ from functools import partial
 
 from fleetcheck.burnin import told
 from fleetcheck.burnin.book import now, slim
+from fleetcheck.burnin.ends import Step
 from fleetcheck.burnin.record import Kept
-from fleetcheck.burnin.steps import Step, Steps
+from fleetcheck.burnin.steps import Steps
 from fleetcheck.burnin.under import PROBE, Under, poll_seconds
 from fleetcheck.exchange import Request
 from fleetcheck.inventory import Node

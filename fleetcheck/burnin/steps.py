@@ -1,74 +1,31 @@
-"""What is done at a node under load, one step at a time: claim, start, poll, fetch, end. Runs on the controller's pool of threads."""
+"""What is done at a node under load, one step at a time: claim, start, poll. Runs on the controller's pool of threads."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from fleetcheck import plan
 from fleetcheck.burnin import claims, told
-from fleetcheck.burnin.book import Book, now
+from fleetcheck.burnin.book import now
+from fleetcheck.burnin.ends import Ends
+from fleetcheck.burnin.holding import Holding
 from fleetcheck.burnin.preflight import FRESH_SECONDS, look, trouble
-from fleetcheck.burnin.record import Kept, answers, evidence_text
+from fleetcheck.burnin.record import Kept
 from fleetcheck.burnin.schedule import start
-from fleetcheck.burnin.terms import Terms
-from fleetcheck.burnin.timer import Timer
-from fleetcheck.burnin.under import END_SECONDS, POLL_BYTES, POLL_SECONDS, PROBE, START_SECONDS, Under, next_poll
-from fleetcheck.gather import Asks
-from fleetcheck.inventory import Inventory
-from fleetcheck.journal import Journal
-from fleetcheck.quoting import escaped
-from fleetcheck.records import Answer, Evidence, Failure
-
-Step = Callable[[Under], None]
-
-
-@dataclass(frozen=True)
-class Patience:
-    """Seconds. stagger: between two starts; claim: until a claim must be granted; grace: after a load's own end, to fetch it;
-    closing: for ending everything.
-    """
-
-    stagger: float = 1.0
-    claim: float = 120.0
-    claim_look: float = 5.0
-    again: float = 60.0
-    grace: float = 600.0
-    closing: float = 60.0
-    tries: int = 3
-
-
-PATIENCE = Patience()
+from fleetcheck.burnin.under import POLL_BYTES, POLL_SECONDS, START_SECONDS, Under, next_poll
+from fleetcheck.records import Failure
 
 
 @dataclass
-class Steps:
+class Steps(Ends):
     """Every step ends by setting the next one, or by a line of evidence. Who comes when is decided by those who inherit it."""
 
-    terms: Terms
-    inventory: Inventory
-    exchange: Asks
-    book: Book
-    journal: Journal
-    timer: Timer
-    patience: Patience = field(default_factory=lambda: PATIENCE)
-    claims_run: claims.Run = claims.run
-    every: float = 300.0
-    one: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def later(self, seconds: float, step: Step, under: Under) -> None:
-        """Have the step done that many seconds from now."""
-        raise NotImplementedError
-
-    def free(self, under: Under) -> None:
-        """The node is no longer under load: another may be."""
-        raise NotImplementedError
-
-    def again(self, under: Under) -> None:
-        """The node waits for its load as if for the first time."""
-        raise NotImplementedError
+    @cached_property
+    def holding(self) -> Holding:
+        """Which claims still hold."""
+        return Holding(self.claims_run, self.timer.now, self.patience.held)
 
     def claim(self, under: Under) -> None:
         """The node's turn has come: is it still idle, is there time, and is it ours?"""
@@ -80,12 +37,12 @@ class Steps:
         under.course = self.terms.course(under.name, datetime.now().astimezone())
         if under.course is None:
             until = self.terms.asked.until
-            self._defer(under, f"no time left for its load before {until:%H:%M}" if until else "no time left for its load")
+            self.defer(under, f"no time left for its load before {until:%H:%M}" if until else "no time left for its load")
             return
         try:
             held = claims.take(under.node.claim or "", under.name, under.request.run, under.course.seconds, self.claims_run)
         except claims.Busy as busy:
-            self._defer(under, str(busy))
+            self.defer(under, str(busy))
         except claims.ClaimError as error:
             self.unloaded(under, Failure("controller", f"{under.name}: not loaded: claim {under.node.claim}: {error}"))
         else:
@@ -101,7 +58,7 @@ class Steps:
             if claims.granted(under.kept.claim, self.claims_run):
                 self._start(under)
             elif self.timer.now() - under.begins > self.patience.claim:
-                self._defer(under, str(claims.denied(under.name, under.kept.claim, under.request.run, self.claims_run)))
+                self.defer(under, str(claims.denied(under.name, under.kept.claim, under.request.run, self.claims_run)))
             else:
                 self.later(self.patience.claim_look, self._granted, under)
         except claims.ClaimError as error:
@@ -125,7 +82,7 @@ class Steps:
             self._not_started(under, nothing.failure)
             return
         if answer.state == "refused":
-            self._defer(under, f"another load holds the node: {answer.holder}")
+            self.defer(under, f"another load holds the node: {answer.holder}")
             return
         self._running(under, answer.ends_in or settings["seconds"], answer.boot_id)
         about = {**answer.about, "boot_id": answer.boot_id, "ends_in": answer.ends_in}
@@ -167,8 +124,22 @@ class Steps:
             self.later(0, self._poll, under)
         elif answer.state in told.ENDED:
             self._over(under, answer)
+        elif why := self.holding.lost(under.kept.claim, under.name, under.request.run):
+            self._dispossessed(under, why)
         else:
             self._go_on(under, answer)
+
+    def _dispossessed(self, under: Under, why: str) -> None:
+        """The node is somebody else's: its load ends at once, before anything else, and nothing of it is judged."""
+        under.ended_why = "its claim was lost"
+        told_before = f" ({under.kept.events} events were told before: {self.book.path.name})" if under.kept.events else ""
+        failure = Failure("claim-lost", f"{under.name}: {why}, so its load was ended and nothing of it is judged{told_before}")
+        try:
+            self.clean(under)
+        except told.Unusable as nothing:
+            self.book.write(under.name, "silent", {"message": nothing.failure.message})
+            self.later(self.patience.again, self.end, under)
+        self.settle(under, failure, "deferred" if under.cleaned else "failed")
 
     def _keep(self, under: Under, answer: told.Polled) -> None:
         """On disk first, then counted: what is asked next comes after it."""
@@ -188,7 +159,7 @@ class Steps:
             under.deadline = moment + answer.ends_in
             under.expected = min(under.expected, under.deadline)
         if moment > under.deadline + self.patience.grace:
-            self._finish(under, f"{under.name}: its load did not end by its deadline and was ended")
+            self.finish(under, f"{under.name}: its load did not end by its deadline and was ended")
         else:
             self.later(next_poll(moment, self.every, under), self._poll, under)
 
@@ -215,69 +186,4 @@ class Steps:
             "gone": "the load ended without a word: its supervisor is gone",
             "none": "the node knows nothing of this load any more",
         }
-        self._finish(under, f"{under.name}: {words[answer.state]}")
-
-    def _finish(self, under: Under, missing: str) -> None:
-        """All is fetched: join it to one piece of evidence, then clean up."""
-        kept = under.kept
-        kept.about.update(state=under.state, ended_why=under.ended_why, ended_at=now(), windows=kept.windows, events=kept.events,
-                          started_boot_id=kept.boot_id, boot_id=under.boot_id or kept.boot_id)
-        with self.one:  # a night's windows are many: one node's at a time
-            evidence = self._evidence(under, None, answers(self.book.path, kept, under.request.collectors, missing))
-            under.offset.set_result(self.journal.append_text(evidence_text(self.book.path, kept, evidence, missing)))
-        self.book.write(under.name, "fetched", {"state": under.state})
-        kept.state = "fetched"
-        self.end(under)
-
-    def _evidence(self, under: Under, failure: Failure | None, told_: Mapping[str, Answer]) -> Evidence:
-        began = under.kept.began or now()
-        seconds = round(max(0.0, (datetime.fromisoformat(now()) - datetime.fromisoformat(began)).total_seconds()), 3)
-        return Evidence(under.request.run, PROBE, PROBE, under.name, began, seconds, failure=failure, answers=told_)
-
-    def end(self, under: Under) -> None:
-        """Stop what runs, remove what it left; tried again a few times, for the node may be busy or away."""
-        under.tries += 1
-        try:
-            self.clean(under)
-        except told.Unusable as nothing:
-            self.book.write(under.name, "silent", {"message": nothing.failure.message})
-            if under.tries < self.patience.tries:
-                self.later(self.patience.again, self.end, under)
-                return
-        self.release(under)
-        self.free(under)
-
-    def clean(self, under: Under) -> None:
-        """Raises Unusable when the node did not say that it is done."""
-        answer = self.exchange.ask(under.node, under.question("load_end", END_SECONDS, {"id": under.request.run}))
-        left = told.data(answer, "load_end").get("left")
-        if left:
-            raise told.Unusable("node-code", escaped(f"{under.name}: load_end: it left {left!r:.300}"))
-        under.cleaned, under.kept.state = True, "ended"
-        self.book.write(under.name, "ended", {"why": under.ended_why or under.state})
-
-    def release(self, under: Under) -> None:
-        """Give up the claim, if there is one."""
-        held, under.kept.claim = under.kept.claim, ""
-        if not held:
-            return
-        try:
-            claims.release(held, self.claims_run)
-        except claims.ClaimError as error:
-            self.book.write(under.name, "silent", {"message": f"{held} was not released: {error}"})
-
-    def _defer(self, under: Under, reason: str) -> None:
-        self.settle(under, Failure("deferred", escaped(f"{under.name}: deferred: {reason}")), "deferred")
-
-    def unloaded(self, under: Under, failure: Failure) -> None:
-        """It is not loaded at all."""
-        self.settle(under, failure, "deferred" if failure.kind == "deferred" else "unloaded")
-
-    def settle(self, under: Under, failure: Failure, what: str) -> None:
-        """It ends without a measurement."""
-        self.release(under)
-        self.book.write(under.name, what, {"message": failure.message, "kind": failure.kind})
-        under.kept.state = what
-        if not under.offset.done():
-            under.offset.set_result(self.journal.append(self._evidence(under, failure, {})))
-        self.free(under)
+        self.finish(under, f"{under.name}: {words[answer.state]}")

@@ -12,7 +12,7 @@ import json, sys
 from pathlib import Path
 from fakeloads import RESULT, Fleet, controlled, inventory_of, window
 from fleetcheck import frame
-from fleetcheck.burnin.steps import Patience
+from fleetcheck.burnin.ends import Patience
 
 NODES, SECONDS, PACE = {nodes}, {seconds}, {pace}
 folder = Path(sys.argv[1])

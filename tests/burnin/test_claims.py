@@ -4,9 +4,10 @@ import json
 import os
 import stat
 import time
+from dataclasses import replace
 
 import pytest
-from fakeloads import Fleet, controlled, evidence, inventory_of
+from fakeloads import FAST, Fleet, controlled, evidence, inventory_of
 
 from fleetcheck.burnin import claims
 from fleetcheck.burnin.preflight import trouble
@@ -23,7 +24,8 @@ case "$(basename $0) $*" in
 esac
 exit 0
 """
-IDLE = {"squeue*--nodelist=*": "", "sbatch*": "echo 4711", "squeue*--jobs=*": "echo RUNNING None"}
+IDLE = {"squeue*--nodelist=*": "", "sbatch*": "echo 4711", "squeue*--jobs=*": "echo RUNNING None", "squeue*--name=*": "echo 4711 RUNNING None",
+        "scontrol show reservation*": "echo ReservationName=fleetcheck_r1_n1 StartTime=x Nodes=n1 NodeCnt=1 State=ACTIVE"}
 
 
 @pytest.fixture
@@ -35,7 +37,8 @@ def slurm(tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_FOLDER", str(tmp_path))
 
     def install(cases):
-        text = PROGRAM.format(cases="\n".join(f"{pattern.replace(' ', chr(92) + ' ')}) {answer} ;;" for pattern, answer in {**IDLE, **cases}.items()))
+        answers = {**cases, **{pattern: IDLE[pattern] for pattern in IDLE if pattern not in cases}}  # the first that fits
+        text = PROGRAM.format(cases="\n".join(f"{pattern.replace(' ', chr(92) + ' ')}) {answer} ;;" for pattern, answer in answers.items()))
         for name in ("sbatch", "squeue", "scancel", "scontrol"):
             (folder / name).write_text(text)
             (folder / name).chmod((folder / name).stat().st_mode | stat.S_IXUSR)
@@ -45,14 +48,14 @@ def slurm(tmp_path, monkeypatch):
     return install
 
 
-def loaded(folder, claim, fleet=None):
+def loaded(folder, claim, fleet=None, every=None):
     """The evidence of n1, claimed like this, and the fleet."""
     fleet = fleet or Fleet()
     inventory = inventory_of(folder, "n1")
     text = (folder / "x.yaml").read_text().replace("claim: none", f"claim: {claim}")
     (folder / "x.yaml").write_text(text)
     inventory = load(folder / "x.yaml")
-    with controlled(folder, fleet, inventory, duration=60, run="r1") as (loads, futures):
+    with controlled(folder, fleet, inventory, duration=600 if every else 60, run="r1", every=every) as (loads, futures):
         loads.ready("n1", None)
         return evidence(folder, futures["n1"]), fleet
 
@@ -61,7 +64,7 @@ def test_an_exclusive_job_holds_the_node_while_it_is_loaded(tmp_path, slurm):
     slurm({})
     told, _ = loaded(tmp_path, "slurm-job")
     assert told.failure is None and "slurm-job" == told.answers["load"].data["claim"]
-    assert ["squeue", "sbatch", "squeue", "scancel"] == slurm.calls()
+    assert ["squeue", "sbatch", "squeue"] == slurm.calls()[:3] and "scancel" == slurm.calls()[-1]
     assert "--exclusive" in slurm.lines() and "--nodelist=n1" in slurm.lines() and "scancel 4711" in slurm.lines()
 
 
@@ -171,7 +174,7 @@ def unmeasured(name, failure):
         Result(**words, check="test_load", outcome="error", message=failure.message), Result(**words, check="test_fact", outcome="passed")))
 
 
-@pytest.mark.parametrize(("kind", "common"), [("deferred", []), ("unclaimed", []), ("garbled", ["test_load"])])
+@pytest.mark.parametrize(("kind", "common"), [("deferred", []), ("unclaimed", []), ("claim-lost", []), ("garbled", ["test_load"])])
 def test_many_busy_nodes_are_no_finding_about_the_fleet(kind, common):
     nodes = {name: unmeasured(name, Failure(kind, f"{name}: put off: job 1")) for name in ("n1", "n2", "n3", "n4", "n5")}
     assert common == [each.check for each in common_checks(nodes)]
@@ -182,3 +185,75 @@ def test_a_claim_is_remembered_for_a_later_session(tmp_path, slurm):
     loaded(tmp_path, "slurm-job")
     claimed = [json.loads(line) for line in (tmp_path / "loads.jsonl").read_text().splitlines() if '"claimed"' in line]
     assert ["job 4711"] == [line["about"]["ref"] for line in claimed]
+
+
+LOST = [
+    ("slurm-job", {"squeue*--name=*": "echo 4711 PREEMPTED None"}, "n1: Slurm job 4711 is PREEMPTED, so its load was ended and nothing of it is judged"),
+    ("slurm-job", {"squeue*--name=*": "echo 4711 CANCELLED admin"}, "Slurm job 4711 is CANCELLED (admin)"),
+    ("slurm-job", {"squeue*--name=*": "echo 4711 SUSPENDED None"}, "Slurm job 4711 is SUSPENDED"),
+    ("slurm-job", {"squeue*--name=*": "echo 99 RUNNING None"}, "Slurm knows its job 4711 no more: it was cancelled"),
+    ("slurm-reservation", {"scontrol show*": "echo No reservations in the system"}, "its reservation fleetcheck_r1_n1 is gone"),
+    ("slurm-reservation", {"scontrol show*": "echo ReservationName=fleetcheck_r1_n1 StartTime=x Nodes=n7 NodeCnt=1"}, "its reservation fleetcheck_r1_n1 is of n7 now"),
+]
+
+
+@pytest.mark.parametrize(("claim", "cases", "said"), LOST)
+def test_a_claim_that_is_lost_ends_the_load_at_once_and_blames_nobody(tmp_path, slurm, claim, cases, said):
+    slurm(cases)
+    told, fleet = loaded(tmp_path, claim, every=100)
+    assert "claim-lost" == told.failure.kind and said in told.failure.message and {} == told.answers
+    assert {"n1": 1} == fleet.count("load_end") and {} == fleet.loads
+    begun, ended = (next(moment for moment, _, what, _ in fleet.asked if what == asked) for asked in ("load_start", "load_end"))
+    assert ended - begun < 400, "at the first poll, not at the end of its 600 s"
+    assert [] == common_checks({name: unmeasured(name, told.failure) for name in ("n1", "n2", "n3", "n4", "n5")})
+
+
+@pytest.mark.parametrize("cases", [
+    {"squeue*--name=*": "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1"},
+    {"squeue*--name=*": "echo 4711 CONFIGURING None; echo 4712 CANCELLED None"},
+])
+def test_slurm_that_does_not_answer_or_speaks_of_others_takes_no_claim_away(tmp_path, slurm, cases):
+    slurm(cases)
+    told, _ = loaded(tmp_path, "slurm-job", every=100)
+    assert told.failure is None and "ended" == told.answers["load"].data["state"]
+
+
+def test_one_question_to_slurm_is_for_all_nodes_of_a_run(tmp_path, slurm):
+    slurm({"sbatch*n1*": "echo 1", "sbatch*n2*": "echo 2", "sbatch*n3*": "echo 3", "squeue*--name=*": "for n in 1 2 3; do echo $n RUNNING None; done"})
+    inventory_of(tmp_path)
+    (tmp_path / "x.yaml").write_text((tmp_path / "x.yaml").read_text().replace("claim: none", "claim: slurm-job"))
+    fleet = Fleet()
+    with controlled(tmp_path, fleet, load(tmp_path / "x.yaml"), run="r1", every=20, patience=replace(FAST, held=1e6)) as (loads, futures):
+        for name in loads.under:
+            loads.ready(name, None)
+        assert [None] * 3 == [evidence(tmp_path, future).failure for future in futures.values()]
+    assert 1 == slurm.lines().count("--name=fleetcheck-r1 --states=all") and fleet.count("load_poll")["n1"] > 2
+
+
+def test_a_load_that_cannot_be_ended_at_once_is_ended_later(tmp_path, slurm):
+    slurm({"squeue*--name=*": "echo 4711 PREEMPTED None"})
+    fleet = Fleet()
+    original, refused = fleet._load_end, []
+
+    def busy(name, asked):
+        if not refused:
+            refused.append(name)
+            return Failure("disconnected", "n1: gone")
+        return original(name, asked)
+
+    fleet._load_end = busy
+    inventory_of(tmp_path, "n1")
+    (tmp_path / "x.yaml").write_text((tmp_path / "x.yaml").read_text().replace("claim: none", "claim: slurm-job"))
+    with controlled(tmp_path, fleet, load(tmp_path / "x.yaml"), run="r1", every=100) as (loads, futures):
+        loads.ready("n1", None)
+        assert "claim-lost" == evidence(tmp_path, futures["n1"]).failure.kind
+        while fleet.loads:
+            time.sleep(0.005)
+    assert 2 == fleet.count("load_end")["n1"]
+
+
+def test_a_load_that_ended_before_its_claim_did_is_fetched_whole(tmp_path, slurm):
+    """A later session finds the job over long ago, and the samples still on the node."""
+    slurm({"squeue*--name=*": "echo 4711 COMPLETED None"})
+    told, _ = loaded(tmp_path, "slurm-job", every=10_000)
+    assert told.failure is None and "ended" == told.answers["load"].data["state"]

@@ -8,8 +8,8 @@ import pytest
 from fakeloads import FAST, Fleet, controlled, evidence, inventory_of
 
 from fleetcheck.burnin.book import NAME, Book, heads, rest_at, windows_at
+from fleetcheck.burnin.ends import Patience
 from fleetcheck.burnin.record import Kept, answers, evidence_text, recalled
-from fleetcheck.burnin.steps import Patience
 from fleetcheck.records import Evidence, Failure, evidence_of
 
 

@@ -13,8 +13,8 @@ from datetime import datetime
 from fleetcheck.burnin.begin import requests
 from fleetcheck.burnin.book import NAME, Book
 from fleetcheck.burnin.controller import Loads
+from fleetcheck.burnin.ends import Patience
 from fleetcheck.burnin.record import recalled
-from fleetcheck.burnin.steps import Patience
 from fleetcheck.burnin.terms import Asked, settle
 from fleetcheck.burnin.timer import Timer
 from fleetcheck.gather import read_at
