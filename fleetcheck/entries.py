@@ -269,6 +269,7 @@ class NodeEntry(Entry):
     torch_python: Word | None = None
     scratch: RemotePath | None = None
     serials: dict[Word, Word] = {}
+    cables: dict[Word, Word | None] = {}
     bmc: BmcEntry | None = None
     claim: Claim | None = None
     load: LoadEntry | None = None

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from fleetcheck.cabled import End
+
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -27,7 +29,9 @@ class SshSettings:
 
 @dataclass(frozen=True)
 class Node:
-    """A place in the fleet where a machine stands. serials: what it is expected to be, such as ``{"chassis": "…"}``."""
+    """A place in the fleet where a machine stands. serials: what it is expected to be, such as ``{"chassis": "…"}``; cables: interface or
+    RDMA device → where its cable should end.
+    """
 
     name: str
     address: str
@@ -42,6 +46,7 @@ class Node:
     torch_python: str | None = None
     scratch: str | None = None
     serials: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    cables: Mapping[str, End] = field(default_factory=dict)
     bmc: Mapping[str, Any] | None = None
     claim: str | None = None
     load: Mapping[str, Any] | None = None

@@ -98,7 +98,7 @@ def settings(inventory: Inventory, node: Node) -> dict[str, Any]:
     profile = inventory.profiles[node.profile]
     bmc = {key: str(value).replace("{name}", node.name) for key, value in (node.bmc or {}).items() if value is not None}
     return {"mounts": [each.mount for each in profile.filesystems], "scratch": node.scratch, "torch_python": node.torch_python,
-            "bmc": bmc, **asked(profile)}
+            "cables": list(node.cables), "bmc": bmc, **asked(profile)}
 
 
 def policy(inventory: Inventory, node: Node | None, check: str) -> Word:

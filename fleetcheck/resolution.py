@@ -11,9 +11,10 @@ from types import MappingProxyType
 from typing import Any
 
 from fleetcheck import nodeset
+from fleetcheck.cabled import End, end, filled
 from fleetcheck.entries import PLACES, InventoryFile, check_address, passed
 from fleetcheck.nodes import Node, SshSettings
-from fleetcheck.yamlfile import Document
+from fleetcheck.yamlfile import Document, Keys
 
 Settings = Mapping[str, Any]
 _AT = re.compile(r"@([A-Za-z0-9._-]+)")
@@ -30,9 +31,10 @@ def resolved(file: InventoryFile, document: Document, base: Path,
     for group, names in groups.items():
         for name in names:
             member_of[name].append(group)
-    build = _Build(file, document, base, today)
+    build = _Build(file, document, base, today, {name: nodeset.fold(members) for name, members in groups.items()})
     nodes = tuple(build.node(name, chain, tuple(member_of[name])) for name, chain in keys.items())
     _refuse_shared_addresses(nodes, keys, document)
+    _refuse_shared_ports(nodes, build, keys)
     return nodes, MappingProxyType(groups)
 
 
@@ -113,8 +115,9 @@ def merged(below: Settings, above: Settings) -> dict[str, Any]:
 class _Build:
     """Builds nodes from the settings that apply to them: defaults, then groups, then ranges, the narrowest last."""
 
-    def __init__(self, file: InventoryFile, document: Document, base: Path, today: datetime.date) -> None:
-        self.document, self.base, self.today = document, base, today
+    def __init__(self, file: InventoryFile, document: Document, base: Path, today: datetime.date, folded: Mapping[str, str]) -> None:
+        """folded: group → its nodes as a range."""
+        self.document, self.base, self.today, self.folded = document, base, today, folded
         hardware = (file.sandbox or {}).get("profile")
         lowest = {"ssh": file.ssh.given(), **({"profile": hardware} if isinstance(hardware, str) else {})}
         self.defaults = merged(lowest, file.defaults.given())
@@ -129,7 +132,7 @@ class _Build:
             given = self._given(keys, groups)
             self.templates[keys, groups] = self._template(given, groups), given
         template, given = self.templates[keys, groups]
-        return replace(template, name=name, address=self._address(name, keys, given))
+        return replace(template, name=name, address=self._address(name, keys, given), cables=self._cables(name, keys, given, template))
 
     def _given(self, keys: tuple[str, ...], groups: tuple[str, ...]) -> Settings:
         """What is said about the nodes of these keys and groups; null takes back what was said below it."""
@@ -169,16 +172,43 @@ class _Build:
         except ValueError as error:
             raise self.document.error(("nodes", key, "address"), str(error)) from None
 
+    def _cables(self, name: str, keys: tuple[str, ...], given: Settings, template: Node) -> Mapping[str, End]:
+        """Where each cable should end: labels filled in, a range of ports dealt out in order; null takes a cable back."""
+        ends: dict[str, End] = {}
+        for device, text in given.get("cables", {}).items():
+            place = self.place_of(device, keys, template.groups)
+            among = {"nodes": place[1], "groups": self.folded.get(str(place[1]))}.get(str(place[0])) or keys[-1]
+            try:
+                if text is not None:
+                    switch, slash, port = filled(text, name, template.labels).rpartition("/")
+                    ends[device] = end(f"{switch}{slash}{self._own(port, name, str(among), 'ports')}")
+            except ValueError as error:
+                raise self.document.error(place, f"cable {device}: {error}") from None
+        return MappingProxyType(ends)
+
+    def place_of(self, device: str, keys: tuple[str, ...], groups: tuple[str, ...]) -> Keys:
+        """Where the file says where a cable ends: the narrowest place."""
+        places = [*(("nodes", key) for key in reversed(keys)), *(("groups", group) for group in reversed(groups))]
+        told = {"nodes": self.entries, "groups": self.groups}
+        return next(((kind, key, "cables", device) for kind, key in places if device in told[kind][key].get("cables", {})),
+                    ("defaults", "cables", device))
+
+    def _own(self, text: str, name: str, key: str, what: str = "addresses") -> str:
+        """The node's own part of a range dealt out among the nodes of a key."""
+        if "[" not in text:
+            return text
+        if (key, text) not in self.dealt:
+            self.dealt[key, text] = dealt(text, key, what)
+        return self.dealt[key, text][name]
+
     def _own_address(self, text: str, name: str, key: str) -> str:
         """``{name}`` and ``%h`` stand for the node's name; a range of addresses is dealt out in order."""
         if "[" not in text or text.startswith("["):
             return text.replace("{name}", name).replace("%h", name)
-        if (key, text) not in self.dealt:
-            self.dealt[key, text] = dealt(text, key)
-        return self.dealt[key, text][name]
+        return self._own(text, name, key)
 
 
-def dealt(addresses: str, nodes: str) -> dict[str, str]:
+def dealt(addresses: str, nodes: str, what: str = "addresses") -> dict[str, str]:
     """Each node's own address out of a range of as many; raises ValueError.
 
     >>> dealt("192.0.2.[31-33]", "n[1-3]")["n2"]
@@ -186,7 +216,7 @@ def dealt(addresses: str, nodes: str) -> dict[str, str]:
     """
     names, each = nodeset.unfold(nodes), nodeset.unfold(addresses)
     if len(names) != len(each):
-        raise ValueError(f"{addresses!r:.60} are {len(each)} addresses for the {len(names)} nodes {nodes!r:.60}; "
+        raise ValueError(f"{addresses!r:.60} are {len(each)} {what} for the {len(names)} nodes {nodes!r:.60}; "
                          "expected as many of each")
     return dict(zip(names, each, strict=True))
 
@@ -206,3 +236,16 @@ def _refuse_shared_addresses(nodes: tuple[Node, ...], keys: Mapping[str, tuple[s
             raise document.error(("nodes", keys[node.name][-1], "address"), (
                 f"nodes {other!r} and {node.name!r} have the same address {node.address}{port}; expected one each: "
                 "write address: '{name}.example', or as many addresses as nodes: '192.0.2.[31-60]'"))
+
+
+def _refuse_shared_ports(nodes: tuple[Node, ...], build: _Build, keys: Mapping[str, tuple[str, ...]]) -> None:
+    """Two cables in one port of a switch: one of the two words is wrong, and a healthy node would be blamed for it."""
+    seen: dict[str, str] = {}
+    for node in nodes:
+        for device, where in node.cables.items():
+            this = f"{node.name} {device}"
+            other = seen.setdefault(str(where).lower(), this) if where.port else this
+            if other != this:
+                raise build.document.error(build.place_of(device, keys[node.name], node.groups), (
+                    f"the cables of {other} and {this} both end in {where}; expected one each: write "
+                    "'leaf1/swp{slot}' with a label of the node, or as many ports as nodes: 'leaf1/swp[1-16]'"))

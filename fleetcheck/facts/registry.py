@@ -8,6 +8,7 @@ from typing import Any
 
 from fleetcheck.facts import (
     cables,
+    cabling,
     clock,
     containers,
     cpu,
@@ -89,6 +90,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("event_log", "bmc", event_log.build, "facts-slow"),
     Fact("cables", "modules", cables.build, "facts-slow"),
     Fact("interfaces", "modules", cables.build_interfaces, "facts-slow"),
+    Fact("cabling", "neighbours", cabling.build, "facts-slow"),
     Fact("dimms", "dimms", dimms.build, "facts-slow"),
     Fact("ras", "ras", ras.build, "facts-slow"),
     Fact("services", "services", services.build),

@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from fleetcheck.cabled import End, end
 from fleetcheck.sandbox.loads import LoadFault
 from fleetcheck.sandbox.nvml_rules import NvmlRule
 from fleetcheck.sandbox.spaces.link import Link
 from fleetcheck.sandbox.values import AbsolutePath, CommandName, Content, Filesystem, Text
 
+CableEnd = Annotated[End, BeforeValidator(lambda text: end(text) if isinstance(text, str) else text)]
 ANSWERS = ("value", "return", "hang", "absent", "missing")
 
 
@@ -94,11 +96,12 @@ class Overrides(Entry):
 
 
 class NodeDescription(Overrides):
-    """One node of a sandbox: named faults first, then its own overrides."""
+    """One node of a sandbox: named faults first, then its own overrides. cables: where they really end, None for nowhere."""
 
     faults: tuple[str, ...] = ()
     unreachable: Literal["", "refused", "silent"] = ""
     link: Link = Link()
+    cables: Mapping[str, CableEnd | None] = Field(default_factory=dict)
     busy: Annotated[str, BeforeValidator(lambda job: str(job) if isinstance(job, int) else job)] = ""
 
 

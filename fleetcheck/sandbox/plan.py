@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ValidationError
 
 from fleetcheck import nodeset, profiles
+from fleetcheck.cabled import End
 from fleetcheck.complaints import complaint
 from fleetcheck.inventory import Inventory, InventoryError, Node
 from fleetcheck.profile import Profile
@@ -48,6 +49,7 @@ class Planned:
     busy: str = ""
     where: str = ""
     link: Link | None = None
+    cables: Mapping[str, End | None] = field(default_factory=dict)
 
 
 def plan(inventory: Inventory) -> list[Planned]:
@@ -116,7 +118,21 @@ def _planned(
         overrides = overrides.then(entry)
         unreachable, busy = entry.unreachable or unreachable, entry.busy or busy
     where = document.where("sandbox", "nodes", *(key for key, _ in entries[-1:]))
-    return Planned(node, number, profile, overrides, unreachable, busy, where)
+    cables = _cables(node, entries, document)
+    return Planned(node, number, profile, overrides, unreachable, busy, where, cables=cables)
+
+
+def _cables(node: Node, entries: Entries, document: Document) -> dict[str, End | None]:
+    """Where the node's cables really end, each of them one that the inventory names."""
+    ends: dict[str, End | None] = {}
+    for key, entry in entries:
+        for device in entry.cables:
+            if device not in node.cables:
+                has = ', '.join(node.cables) or 'none'
+                place = ("sandbox", "nodes", key, "cables", device)
+                raise document.error(place, f"the inventory names no cable {device!r:.40} of {node.name}; expected one of: {has}")
+        ends |= entry.cables
+    return ends
 
 
 def _faults(key: str, entry: NodeDescription, known: Faults, document: Document) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fleetcheck.sandbox import busy, commands, kernel_log
+from fleetcheck.sandbox import busy, commands, kernel_log, neighbours
 from fleetcheck.sandbox.description import Overrides, filesystems
 from fleetcheck.sandbox.errors import SandboxError
 from fleetcheck.sandbox.kernel_log import Boot
@@ -51,7 +51,7 @@ def simulated(planned: Planned, now: float) -> Simulated:
     tree.lay({"/dev/kmsg": overrides.files.get("/dev/kmsg", kernel_log.kmsg(boots[0].records))})
     return Simulated(
         name=planned.node.name, tree=tree, statvfs=filesystems(base.statvfs, overrides.statvfs),
-        programs=_programs(base, overrides, boots, planned),
+        programs=_programs(base, overrides, boots, planned, tree),
         removed=frozenset(name for name, answer in overrides.commands.items() if answer is None),
         rules=[*base.nvml, *(one.rule() for one in overrides.nvml if not one.missing and not one.absent)],
         slots=[slot for slot in base.gpus if slot.index not in missing],
@@ -79,10 +79,11 @@ def _tree(base: Machine, overrides: Overrides, missing: Collection[int | None], 
     return tree
 
 
-def _programs(base: Machine, overrides: Overrides, boots: Sequence[Boot], planned: Planned) -> commands.Programs:
+def _programs(base: Machine, overrides: Overrides, boots: Sequence[Boot], planned: Planned, tree: Tree) -> commands.Programs:
     """What programs answer: an idle Slurm, the base machine, its log, its job; the description before them all."""
     name, job = planned.node.name, planned.busy
     answers = busy.squeue("", name) | base.commands | commands.logs(boots, name)
+    answers |= neighbours.answers({**planned.node.cables, **planned.cables}, tree)
     if job:
         answers |= busy.squeue(job, name)
     described = {key: None if of is None else of.model_dump() for key, of in overrides.commands.items()}

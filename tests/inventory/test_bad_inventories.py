@@ -12,7 +12,7 @@ from fleetcheck.profiles import shipped_profiles
 
 HEAD = "fleet: f\ndefaults: {profile: cpu-host}\n"          # so that what a case adds begins in line 3
 NODE_KEYS = ("address, profile, rack, slot, leaf, rail, nvlink_domain, power_feed, labels, ssh, state, until, note, "
-             "transport, become, torch_python, scratch, serials, bmc, claim, load, interconnect")
+             "transport, become, torch_python, scratch, serials, cables, bmc, claim, load, interconnect")
 SHIPPED = "a100-sxm4-80-8, b200-sxm-8, cpu-host, gb200-nvl72-tray, h100-sxm5-8, h200-sxm-8"
 NAME_RULE = ("is not allowed; expected letters, digits, dots, dashes and underscores, at most 253, "
              "the first a letter or digit")

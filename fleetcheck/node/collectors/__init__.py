@@ -22,6 +22,7 @@ from fleetcheck.node.collectors import (
     memory,
     modules,
     monitoring,
+    neighbours,
     network,
     packages,
     pci,
@@ -52,6 +53,7 @@ COLLECTORS = (
     ("drives", drives.collect, 90),
     ("bmc", bmc.collect, 115),  # a management controller lists its sensors in tens of seconds
     ("modules", modules.collect, 90),
+    ("neighbours", neighbours.collect, 60),
     ("dimms", dimms.collect, 25),
     ("ras", ras.collect, 50),
     ("services", services.collect, 40),

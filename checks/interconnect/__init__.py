@@ -1,0 +1,1 @@
+"""Checks of several nodes: their cables, and what passes between them."""
