@@ -6,7 +6,8 @@ An iteration lasts as long as its slowest rank; of the iterations the median cou
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fleetcheck.collective.bench import SMALL_BYTES, busbw, metric, percentile
@@ -68,20 +69,37 @@ def _overlap(size: int, told: Sequence[Measured]) -> Iterator[Value]:
 IN_STEP = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
 """Collectives in which each rank waits for all."""
 LEAST_SECONDS, LEAST_SHARE = 0.0005, 0.2
+"""Of the time of an iteration: what a rank must cost the others to be named."""
+LEAST_TIMES, NEARLY_ALWAYS = 5, 0.8
 
 
 def slowest(ranks: Sequence[Rank]) -> int | None:
-    """The rank that the others wait for, or None: none stands out. It comes to the barrier last, and waits least inside a call."""
-    lost: dict[int, list[float]] = {rank.number: [] for rank in ranks}
-    lasted: list[float] = []
-    for entries in _in_step(ranks):
-        lasted.append(statistics.median(max(each) for each in zip(*(one.seconds for one in entries.values()), strict=False)))
-        for number, seconds in _lost(entries).items():
-            lost[number].append(seconds)
-    middle = sorted(((statistics.median(each), number) for number, each in lost.items() if each), reverse=True)
-    if len(middle) < 2 or middle[0][0] < max(LEAST_SECONDS, LEAST_SHARE * statistics.median(lasted)) or middle[0][0] < 2 * middle[1][0]:
+    """The rank that the others wait for, or None: none stands out. It comes to the barrier last, or waits least inside the calls."""
+    entries = list(_in_step(ranks))
+    lasted = [max(each) for each in _by_iteration(entries, lambda one: one.seconds)]
+    late = _behind(entries, lambda one: one.entered, lasted)
+    return late if late is not None else _behind(entries, lambda one: tuple(-each for each in one.seconds), lasted)
+
+
+Times = Callable[[Measured], tuple[float, ...]]
+
+
+def _behind(entries: Sequence[Mapping[int, Measured]], times: Times, lasted: Sequence[float]) -> int | None:
+    """The rank with the highest times nearly always, by enough."""
+    rows = _by_iteration(entries, times)
+    if len(rows) < LEAST_TIMES or not lasted:
         return None
-    return middle[0][1]
+    numbers = sorted(entries[0])
+    worst = Counter(max(zip(row, numbers, strict=True))[1] for row in rows)
+    number, often = worst.most_common(1)[0]
+    leads = [row[numbers.index(number)] - max(each for at, each in zip(numbers, row, strict=True) if at != number) for row in rows]
+    enough = max(LEAST_SECONDS, LEAST_SHARE * statistics.median(lasted))
+    return number if often >= NEARLY_ALWAYS * len(rows) and statistics.median(leads) >= enough else None
+
+
+def _by_iteration(entries: Sequence[Mapping[int, Measured]], times: Times) -> list[tuple[float, ...]]:
+    """For each iteration of all of them, the times in the order of the ranks."""
+    return [row for each in entries for row in zip(*(times(each[number]) for number in sorted(each)), strict=False)]
 
 
 def _in_step(ranks: Sequence[Rank]) -> Iterator[Mapping[int, Measured]]:
@@ -92,11 +110,3 @@ def _in_step(ranks: Sequence[Rank]) -> Iterator[Mapping[int, Measured]]:
             if one.op in IN_STEP and not one.rail and one.seconds and one.entered:
                 found.setdefault((one.op, one.size), {})[rank.number] = one
     return (entries for entries in found.values() if len(entries) == len(ranks) > 1)
-
-
-def _lost(entries: Mapping[int, Measured]) -> Mapping[int, float]:
-    """Seconds an iteration that the others lost by each rank: come later than the first, waited less than the longest."""
-    first = [min(each) for each in zip(*(one.entered for one in entries.values()), strict=False)]
-    longest = [max(each) for each in zip(*(one.seconds for one in entries.values()), strict=False)]
-    return {number: statistics.median(a - b for a, b in zip(one.entered, first, strict=False))
-            + statistics.median(b - a for a, b in zip(one.seconds, longest, strict=False)) for number, one in entries.items()}

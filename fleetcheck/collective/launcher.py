@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from fleetcheck.collective import talk
 from fleetcheck.collective.bench import Bench
 from fleetcheck.collective.members import Ready, ports_of
 from fleetcheck.collective.ranks import member
@@ -31,7 +32,8 @@ PORT_TRIES = 3
 @dataclass(frozen=True)
 class Terms:
     """What holds for all trials of a run. seconds: for the benchmarks of one trial; rendezvous: until all ranks must have arrived;
-    stall: for how long a rank may show nothing; start: for importing torch. environment: for every rank; of_node: on top, by node.
+    stall: for how long a rank may show nothing; start: for importing torch. ports: where a master may listen; environment: for every rank,
+    on top of what the inventory says of its node.
     """
 
     run: str
@@ -39,12 +41,8 @@ class Terms:
     rendezvous_seconds: float = 60.0
     stall_seconds: float = 30.0
     start_seconds: float = 120.0
-    ports: str = "29500-29599"
-    interface: str = ""
-    device: str = "auto"
-    per_node: int | None = None
+    ports: str = talk.PORTS
     environment: Mapping[str, str] = field(default_factory=dict)
-    of_node: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def deadline_seconds(self) -> float:
@@ -92,7 +90,7 @@ def ask_ready(exchange: Asks, nodes: Sequence[Node], terms: Terms, most: int = 3
     """What every node says of taking part: node → evidence of probe ``rank_ready``."""
     partners = {node.name: node.address for node in nodes}
     asked = [(node, Request(terms.run, STAGE, "rank_ready", ("rank_ready",), READY_SECONDS, {"trial": {
-        **_torch(node, terms), "ports": terms.ports, "partners": partners}})) for node in nodes]
+        **talk.torch(node), "ports": terms.ports, "partners": partners}})) for node in nodes]
     with ThreadPoolExecutor(most, thread_name_prefix="ready") as pool:
         return {evidence.node: evidence for evidence in pool.map(lambda each: exchange.ask(*each), asked)}
 
@@ -133,7 +131,7 @@ def _trial(order: Sequence[str], port: int, benches: Sequence[Bench], terms: Ter
     """What every member is told alike."""
     return {
         "id": id_, "master_addr": ready[order[0]].address, "master_port": port, "nnodes": len(order),
-        "per_node": terms.per_node or min(ready[name].ranks for name in order), "device": terms.device, "seconds": terms.seconds,
+        "per_node": min(ready[name].ranks for name in order), "seconds": terms.seconds,
         "rendezvous_seconds": terms.rendezvous_seconds, "stall_seconds": terms.stall_seconds, "start_seconds": terms.start_seconds,
         "bench": [bench.as_asked() for bench in benches],
     }
@@ -144,8 +142,7 @@ def _asked(exchange: Asks, order: Sequence[str], nodes: Mapping[str, Node], read
     """Every member's answer, all asked at once: none can begin without the others."""
     def ask(place: int) -> Evidence:
         node = nodes[order[place]]
-        environment = {**terms.environment, **_of_interface(terms), **terms.of_node.get(node.name, {})}
-        own = {**trial, **_torch(node, terms), "node_rank": place, "environment": environment}
+        own = {**trial, **talk.torch(node), "node_rank": place, "environment": {**talk.environment(node), **terms.environment}}
         return exchange.ask(node, Request(terms.run, STAGE, PROBE, ("rank_run",), terms.deadline_seconds, {"trial": own}))
 
     return _all_at_once(ask, len(order))
@@ -154,13 +151,3 @@ def _asked(exchange: Asks, order: Sequence[str], nodes: Mapping[str, Node], read
 def _all_at_once(ask: Callable[[int], Evidence], count: int) -> list[Evidence]:
     with ThreadPoolExecutor(count, thread_name_prefix="trial") as pool:
         return list(pool.map(ask, range(count)))
-
-
-def _torch(node: Node, terms: Terms) -> dict[str, Any]:
-    """The node's torch, and the container it is in."""
-    return {"torch_python": node.torch_python or "", "prefix": list((node.load or {}).get("prefix") or ()), "device": terms.device}
-
-
-def _of_interface(terms: Terms) -> dict[str, str]:
-    """What the interface is called by each library."""
-    return {"GLOO_SOCKET_IFNAME": terms.interface, "NCCL_SOCKET_IFNAME": terms.interface} if terms.interface else {}

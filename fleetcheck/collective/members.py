@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fleetcheck.collective import talk
 from fleetcheck.nodes import Node
 from fleetcheck.quoting import escaped
 from fleetcheck.records import Answer, Evidence, Failure
@@ -31,16 +32,15 @@ class Ready:
     software: Mapping[str, str]
 
 
-def members(evidence: Mapping[str, Evidence], nodes: Mapping[str, Node], interface: str = "", device: str = "auto",
-            per_node: int | None = None) -> tuple[dict[str, Ready], dict[str, Failure]]:
-    """(those that can take part, those that cannot and why), by name. interface: over which ranks talk, "" for the inventory's address."""
+def members(evidence: Mapping[str, Evidence], nodes: Mapping[str, Node]) -> tuple[dict[str, Ready], dict[str, Failure]]:
+    """(those that can take part, those that cannot and why), by name. They are of one kind: what differs among them is the odd one."""
     ready: dict[str, Ready] = {}
     refused: dict[str, Failure] = {}
     told: dict[str, Mapping[str, Any]] = {}
     for name, each in evidence.items():
         try:
             told[name] = _told(each)
-            ready[name] = _ready(nodes[name], told[name], interface, device, per_node)
+            ready[name] = _ready(nodes[name], told[name])
         except _NotReady as error:
             refused[name] = Failure(error.kind, escaped(f"{name}: {error}"))
     for name, why in (*_unlike(ready), *_unresolved(ready, told)):
@@ -63,7 +63,8 @@ def _told(evidence: Evidence) -> Mapping[str, Any]:
     return answer.data
 
 
-def _ready(node: Node, told: Mapping[str, Any], interface: str, device: str, per_node: int | None) -> Ready:
+def _ready(node: Node, told: Mapping[str, Any]) -> Ready:
+    device, per_node = talk.device(node), talk.per_node(node)
     software = told.get("software")
     if not isinstance(software, Mapping) or "torch" not in software:
         raise _NotReady("not-ready", f"it cannot take part in trials: {told.get('said') or 'it tells no torch'!s:.300}; give the Python "
@@ -77,13 +78,14 @@ def _ready(node: Node, told: Mapping[str, Any], interface: str, device: str, per
     if device == "cuda" and count < (per_node or 1):
         raise _NotReady("not-ready", f"torch sees {count} accelerators there, and trials need {per_node or 1}")
     ports = told.get("free_ports")
-    return Ready(node.name, _address(node, told, interface), per_node or (count if needed == "nccl" else 1),
+    return Ready(node.name, _address(node, told), per_node or (count if needed == "nccl" else 1),
                  tuple(port for port in ports if isinstance(port, int) and 0 < port < 65536) if isinstance(ports, list) else (),
                  {name: str(value)[:80] for name, value in software.items() if isinstance(value, str)})
 
 
-def _address(node: Node, told: Mapping[str, Any], interface: str) -> str:
-    """By which the others reach it."""
+def _address(node: Node, told: Mapping[str, Any]) -> str:
+    """By which the others reach it: that of the interface over which ranks talk, else the inventory's."""
+    interface = talk.interface(node)
     if not interface:
         return node.address
     found = told.get("addresses")

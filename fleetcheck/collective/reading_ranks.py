@@ -21,6 +21,8 @@ NOT_READY = {
     "port-taken": "what listens there, or another range of ports", "memory": "what else holds memory there, or smaller sizes",
 }
 """What a rank may say that is no word about the interconnect, and where to look."""
+REACHING = ("refused", "no-route", "connect-timeout")
+"""What a rank meets that does not reach the master."""
 DURING = ("disconnected", "deadline", "truncated")
 """Failures of asking that may be the trial's own doing: the node was reached, and then was not."""
 
@@ -44,7 +46,7 @@ def trial_of(id_: str, round_: int, kind: str, members: Sequence[Member], benche
     names = tuple(member.node for member in members)
     figures = () if outcome in ("crash", "timeout") else values(ranks, names)
     slow = slowest(ranks) if figures else None
-    reports = tuple(_report(member, members, slow, bool(figures)) for member in members)
+    reports = tuple(_report(member, ranks, slow, bool(figures)) for member in members)
     trial = Trial(id_, round_, kind, names, outcome, figures, reports, escaped("; ".join(_words(members, outcome))))
     return TrialRun(trial, {}, tuple(members))
 
@@ -87,25 +89,33 @@ def _died(rank: Rank) -> bool:
     return rank.ended.startswith("signal") or (rank.ended not in ("exit 0", "timeout") and rank.failed in ("", "broken"))
 
 
-def _report(member: Member, members: Sequence[Member], slow: int | None, measured: bool) -> Report:
+def _report(member: Member, ranks: Sequence[Rank], slow: int | None, measured: bool) -> Report:
     mine = {rank.number for rank in member.ranks}
-    accused = [whose for one in members for rank in one.ranks for each in rank.measured for whose in each.wrong_from]
+    accused = [whose for rank in ranks for each in rank.measured for whose in each.wrong_from]
     wrong = True if any(whose and int(whose) in mine for whose in accused) else None if accused or not measured else False
     worst = next((rank for rank in member.ranks if rank.ended != "exit 0"), member.ranks[0] if member.ranks else None)
     ended = member.failure.kind if member.failure else worst.ended if worst else ""
-    return Report(member.node, member.arrived, wrong, slow in mine if measured else None, ended)
+    arrived = None if _in_vain(member, ranks) else member.arrived
+    return Report(member.node, arrived, wrong, slow in mine if measured else None, ended)
+
+
+def _in_vain(member: Member, ranks: Sequence[Rank]) -> bool:
+    """It came, and there was no master to reach: whether it would have arrived is not known."""
+    return not member.arrived and member.failed in REACHING and not any(rank.number == 0 and rank.arrived for rank in ranks)
 
 
 def _words(members: Sequence[Member], outcome: str) -> Iterator[str]:
-    """What an operator needs: first who never arrived, then who stopped where, then wrong data."""
+    """What an operator needs: first who never arrived, then who stopped where, culprits before victims, then wrong data."""
+    ranks = [rank for member in members for rank in member.ranks]
     for member in members:
         if member.failure:
             yield member.failure.message
-    for member in members:
+    for member in sorted(members, key=lambda one: _in_vain(one, ranks)):
         absent = [rank for rank in member.ranks if not rank.arrived]
         if absent:
-            yield f"{_ranks(absent)} of {member.node} never arrived: {_why(absent[0])}"
-    for member in sorted(members, key=lambda one: not any(map(_died, one.ranks))):
+            came = "waited for the master" if _in_vain(member, ranks) else "never arrived"
+            yield f"{_ranks(absent)} of {member.node} {came}: {_why(absent[0])}"
+    for member in sorted(members, key=lambda one: min((_guilt(rank) for rank in one.ranks), default=0)):
         stopped = [rank for rank in member.ranks if rank.arrived and (rank.failed or rank.ended != "exit 0") and rank.failed != "missing"]
         if stopped:
             yield f"{_ranks(stopped)} of {member.node}: {_why(stopped[0])}"
@@ -115,17 +125,24 @@ def _words(members: Sequence[Member], outcome: str) -> Iterator[str]:
 
 def _why(rank: Rank) -> str:
     """How one rank ended, in words."""
-    said = rank.why or (rank.output.strip().splitlines() or ["it said nothing"])[-1][:200]
-    where = f" in {rank.at}" if rank.at and rank.at not in said else ""
-    return f"{rank.ended}{where}, saying {said!r}" if rank.ended != "timeout" else said
+    said = rank.why or (rank.output.strip().splitlines() or [""])[-1][:200]
+    if rank.ended == "timeout" or (rank.failed and not rank.arrived):
+        return said
+    return f"{rank.ended} in {rank.at}" + (f", saying {said!r}" if said else "")
+
+
+def _guilt(rank: Rank) -> int:
+    """0 for one that died by itself, 1 for one that hung, 2 for those that only met that, 3 for those without trouble."""
+    return 0 if _died(rank) else 1 if rank.ended == "timeout" else 2 if rank.failed else 3
 
 
 def _wrong(members: Sequence[Member]) -> Iterator[str]:
     for member in members:
         found = [one for rank in member.ranks for one in rank.measured if one.wrong]
         if found:
-            total = sum(one.wrong for one in found)
-            yield f"{member.node} got {total} wrong elements, first in {found[0].op} of {size_label(found[0].size)}"
+            total, senders = sum(one.wrong for one in found), {whose for one in found for whose in one.wrong_from if whose}
+            sent = f", those of single senders sent by rank {', '.join(sorted(senders))}" if senders else ""
+            yield f"{member.node} got {total} wrong elements, first in {found[0].op} of {size_label(found[0].size)}{sent}"
 
 
 def _ranks(ranks: Sequence[Rank]) -> str:

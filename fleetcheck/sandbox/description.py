@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from fleetcheck.cabled import End, end
 from fleetcheck.sandbox.loads import LoadFault
 from fleetcheck.sandbox.nvml_rules import NvmlRule
+from fleetcheck.sandbox.ranks import RankFault
 from fleetcheck.sandbox.spaces.link import Link
 from fleetcheck.sandbox.values import AbsolutePath, CommandName, Content, Filesystem, Text
 
@@ -81,6 +82,7 @@ class Overrides(Entry):
     statvfs: Mapping[AbsolutePath, Filesystem] = Field(default_factory=dict)
     commands: Mapping[CommandName, CommandAnswer | None] = Field(default_factory=dict)
     loads: tuple[LoadFault, ...] = ()
+    ranks: tuple[RankFault, ...] = ()
 
     def then(self, later: Overrides) -> Overrides:
         """Both, the later one winning where they speak of the same thing."""
@@ -92,6 +94,7 @@ class Overrides(Entry):
             statvfs=filesystems(self.statvfs, later.statvfs),
             commands=_over(self.commands, later.commands),
             loads=self.loads + later.loads,
+            ranks=self.ranks + later.ranks,
         )
 
 

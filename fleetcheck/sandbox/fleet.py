@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from fleetcheck.inventory import Inventory, Node
-from fleetcheck.sandbox import loads
+from fleetcheck.sandbox import loads, ranks
 from fleetcheck.sandbox.errors import SandboxError
 from fleetcheck.sandbox.layout import IDENTITY, KNOWN_HOSTS, PLAN, SSH_CONFIG, Endpoint
 from fleetcheck.sandbox.plan import Planned, plan
@@ -98,7 +98,7 @@ def realise_all(planned: Sequence[Planned], directory: Path) -> list[Endpoint]:
             raise SandboxError(f"{one.where}: {one.node.name}: {problem}") from problem
         except (OSError, ValueError, OverflowError) as problem:  # a path or a time that no machine can have; a full disk
             raise SandboxError(f"{one.where}: {one.node.name}: {_refused(problem, folder)}") from problem
-        environment = {**layout.environment(), **loads.environment(one.overrides.loads)}
+        environment = {**layout.environment(), **loads.environment(one.overrides.loads), **ranks.environment(one.overrides.ranks)}
         endpoints.append(Endpoint(one.node.name, str(layout.home), environment, link=_link(one)))
     return endpoints
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from fleetcheck.node.ranks.ops import OPS, Slot
 
-BATCH_BYTES = 8 << 20
+BATCH_BYTES = 1 << 20
 """Small calls follow each other without a pause, as many as have room here; larger ones have a barrier before each."""
 MEMORY_PART = 0.8
 

@@ -60,6 +60,7 @@ def run(asked, voice):
         own = device.opened(torch, asked["device"], asked["local_rank"])
     except device.NoDevice as error:
         raise Refused("no-device", str(error)) from None
+    voice.at("going to the master")
     wrong = faults.of_rank(asked["stand_in"], asked["local_rank"], own.kind)
     wrong.before_arrival()
     dist = torch.distributed
@@ -129,6 +130,6 @@ def kind_of(error):
 
 
 def in_words(error):
-    """An exception in one line."""
-    lines = str(error).strip().splitlines()
+    """An exception in one line, without gloo's places in its source and its advice."""
+    lines = re.sub(r"\[/\S+:\d+\] ", "", str(error)).partition(". This is typically")[0].strip().splitlines()
     return "%s: %.400s" % (type(error).__name__, lines[0] if lines else "no message")
