@@ -36,10 +36,13 @@ class Done(SystemExit):
 
 
 @app.command()
-def judge(run: RunName, reports: Reports = Path("reports"), everything: All = False) -> None:
+def judge(
+    run: RunName, reports: Reports = Path("reports"), everything: All = False,
+    metrics_dir: Annotated[str, typer.Option("--metrics-dir", metavar="DIR", help="write the fleet's metrics there too")] = "",
+) -> None:
     """Judge a run again from its plan, evidence and results; the exit code is that of the run."""
     chosen = find(reports, run)
-    verdicts = rejudge.judge_again(chosen)
+    verdicts = rejudge.judge_again(chosen, metrics_dir)
     _show(chosen, everything)
     raise Done(exitcode.exit_code(verdicts, chosen.judged()))
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from fleetcheck.alerts.terms import AlertsEntry
 from fleetcheck.bound import Date
 from fleetcheck.isolation.terms import IsolationEntry
 from fleetcheck.policy import Repeats, SitePolicy
@@ -318,6 +319,7 @@ class InventoryFile(Entry):
     policy: Annotated[PolicyEntry, BeforeValidator(_given)] = PolicyEntry()
     power: Annotated[PowerEntry, BeforeValidator(_given)] = PowerEntry()
     isolation: Annotated[IsolationEntry, BeforeValidator(_given)] = IsolationEntry()
+    alerts: Annotated[AlertsEntry, BeforeValidator(_given)] = AlertsEntry()
     sandbox: dict[str, Any] | None = None
     notes: Any = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,8 +28,9 @@ from fleetcheck.measurements import Draft
 from fleetcheck.progress import Progress
 from fleetcheck.records import Planned, Result
 from fleetcheck.remembered import kept_rows
-from fleetcheck.report import earlier, html, junit, terminal
+from fleetcheck.report import earlier, html, junit, terminal, textfile
 from fleetcheck.report.changes import Comparison
+from fleetcheck.report.key_measurements import KeyMeasurements
 from fleetcheck.settings import Settings
 
 Collectors = Mapping[str, Mapping[str, set[str]]]
@@ -57,6 +58,7 @@ class Fleet:
     started: str = ""
     until: datetime.datetime | None = None
     lock: FleetLock | None = None
+    key: KeyMeasurements = field(default_factory=KeyMeasurements)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -172,7 +174,7 @@ class Fleet:
 
     def _concluded(self, draft: Draft) -> Conclusions:
         assert self.run is not None
-        return conclude(self.run, draft, self.run.judged(), self._machines(), self.selected, self.inventory)
+        return conclude(self.run, draft, self.key.watched(self.run.judged()), self._machines(), self.selected, self.inventory)
 
     def _machines(self) -> dict[str, Machine]:
         """What stands at the names of the nodes contacted, as far as they told."""
@@ -199,8 +201,11 @@ class Fleet:
         )
 
     def write_reports(self) -> None:
-        """junit.xml and report.html, from what was judged. Raises RunError."""
+        """metrics.prom, junit.xml and report.html, from what was judged. Raises RunError."""
         assert self.run is not None and self.verdicts is not None
+        textfile.write(self.run, self.key.values, self.inventory.floor)
+        if self.settings.metrics_dir:
+            textfile.publish(Path(self.settings.metrics_dir), self.run, self.key.values, self.inventory.floor)
         junit.write(self.run.path, self.verdicts, self.run.by_node(), self.selected)
         if self.settings.html:
             html.write(self.run, self.verdicts, self.selected, self.comparison, self.run.path, self._typed_inventory())
@@ -252,6 +257,9 @@ def open_fleet(settings: Settings) -> Fleet:
         assert earlier is not None
         loaded = earlier.inventory()
         origin = Path(earlier.facts.get("inventory_path", loaded.path))
+    directory = settings.metrics_dir or loaded.alerts.metrics_dir
+    if directory and not settings.replay:
+        settings = replace(settings, metrics_dir=str(textfile.checked(directory)))
     return Fleet(settings, loaded, inventories.select(loaded, settings.nodes, settings.group), origin, earlier)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from fleetcheck import ansible, nodeset, profiles, yamlfile
+from fleetcheck.alerts.terms import AlertsEntry, floor_nodes
 from fleetcheck.complaints import complaint
 from fleetcheck.entries import InventoryFile, PowerEntry
 from fleetcheck.isolation.terms import IsolationEntry, unlabelled
@@ -51,8 +52,14 @@ class Inventory:
     repeats: Repeats = field(default_factory=Repeats)
     power: PowerEntry = field(default_factory=PowerEntry)
     isolation: IsolationEntry = field(default_factory=IsolationEntry)
+    alerts: AlertsEntry = field(default_factory=AlertsEntry)
     today: datetime.date = field(default_factory=datetime.date.today)
     document: Document | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def floor(self) -> int | None:
+        """How many nodes must be healthy; None where the file does not say."""
+        return floor_nodes(self.alerts, self.nodes)
 
     def expired(self) -> list[str]:
         """The waivers, of the file and of its profiles, that no longer count, one sentence each."""
@@ -81,7 +88,8 @@ def load(path: Path, today: datetime.date | None = None, base: Path | None = Non
     _known_labels(file.isolation, document, {label for node in nodes for label in node.labels})
     found = profiles.for_nodes(nodes, document)
     return Inventory(file.fleet, path, document.text, nodes, groups, MappingProxyType(found.profiles),
-                     MappingProxyType(found.texts), _sandbox(file), policy, file.policy.history, file.power, file.isolation, day, document)
+                     MappingProxyType(found.texts), _sandbox(file), policy, file.policy.history, file.power, file.isolation, file.alerts,
+                     day, document)
 
 
 def _known_racks(power: PowerEntry, document: Document, racks: set[str]) -> None:

@@ -47,6 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ("--replay", "RUN", "", "judge a recorded run again: an id, a path or 'latest'; no node is contacted"),
         ("--resume", "RUN", "", "go on with an unfinished run, gathering only what is missing"),
         ("--reports", "DIR", "reports", "where runs are kept (default: ./reports)"),
+        ("--metrics-dir", "DIR", "", "where node_exporter's textfile collector looks; overrides the inventory's alerts: {metrics_dir: …}"),
     ):
         group.addoption(name, metavar=metavar, default=default, help=words)
     group.addoption("--duration", metavar="TIME", type=_option(clock.duration), default=None,
@@ -101,7 +102,7 @@ def _settings(config: pytest.Config) -> Settings:
     return Settings(
         inventory=option.inventory, nodes=option.nodes, group=option.group, tier=option.tier, replay=option.replay,
         resume=option.resume, reports=Path(option.reports), duration=option.duration, until=option.until or "",
-        max_loaded=option.max_loaded, html=not option.no_html,
+        max_loaded=option.max_loaded, html=not option.no_html, metrics_dir=option.metrics_dir,
         connections=connections if isinstance(connections, int) and connections > 0 else DEFAULT_CONNECTIONS,
     )
 

@@ -18,14 +18,17 @@ from fleetcheck.measurements import Draft
 from fleetcheck.observed import machine_serial
 from fleetcheck.records import Evidence, Failure
 from fleetcheck.remembered import kept_rows
-from fleetcheck.report import earlier, html, junit, terminal
+from fleetcheck.report import earlier, html, junit, terminal, textfile
+from fleetcheck.report.key_measurements import KeyMeasurements
 from fleetcheck.report.lines import Line
 from fleetcheck.run import Run, RunError, as_json, write_atomically
 from fleetcheck.verdict import RunInfo, demanded, judge
 
 
-def judge_again(run: Run) -> dict[str, Any]:
-    """Write verdicts.json anew from plan, evidence and results; its content. A run that never ended was interrupted."""
+def judge_again(run: Run, metrics_dir: str = "") -> dict[str, Any]:
+    """Write verdicts.json anew from plan, evidence and results; its content. A run that never ended was interrupted.
+
+    metrics_dir: where to write how the fleet stands, as after a run."""
     told, kept = run.facts, run.inventory()
     if not told:
         raise RunError(f"{run.about}: missing, so nobody knows what this run was asked; start a new one")
@@ -35,11 +38,12 @@ def judge_again(run: Run) -> dict[str, Any]:
         replay_of=told.get("replay_of", ""), expired=tuple(told.get("expired_waivers", ())),
         limits=limits.fingerprint(kept, selected(run, kept)),
     )
+    key = KeyMeasurements()
     with _readable(run):
         planned, results, silent = list(run.planned()), list(run.judged()), failures(run.gathered())
         machines = _machines(run, kept)
         with Draft(run) as draft:
-            found = conclude(run, draft, run.judged(), machines, selected(run, kept), kept)
+            found = conclude(run, draft, key.watched(run.judged()), machines, selected(run, kept), kept)
             verdicts = judge(info, selected(run, kept), planned, results, silent,
                              serials={name: each.serial for name, each in machines.items() if each.serial},
                              required=demanded(kept.profiles, info.tier), concluded=found.concluded, observations=found.observations,
@@ -49,6 +53,9 @@ def judge_again(run: Run) -> dict[str, Any]:
                 draft.add(kept_rows(verdicts, machines))
                 draft.keep({**told, "fleet": info.fleet, "tier": info.tier, "started": info.started}, verdicts["complete"])
     save(run.verdicts, as_json(verdicts))
+    textfile.write(run, key.values, kept.floor)
+    if metrics_dir:
+        textfile.publish(textfile.checked(metrics_dir), run, key.values, kept.floor)
     return verdicts
 
 

@@ -227,13 +227,13 @@ def disk(path: Path) -> Iterator[None]:
                        f"with --reports DIR") from error
 
 
-def write_atomically(path: Path, text: str | Iterable[str]) -> None:
+def write_atomically(path: Path, text: str | Iterable[str], mode: int = 0o640) -> None:
     """Write a file, of one text or its pieces, so that a reader sees the old one or the new one, never half of it."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.writelines([text] if isinstance(text, str) else text)
-        Path(name).chmod(0o640)
+        Path(name).chmod(mode)
         Path(name).replace(path)
     except OSError:
         Path(name).unlink(missing_ok=True)

@@ -31,6 +31,7 @@ class Settings:
     until: str = ""
     max_loaded: int | None = None
     html: bool = True
+    metrics_dir: str = ""
 
     @property
     def fleet(self) -> bool:

@@ -34,7 +34,7 @@ def written(folder: Path, text: str | bytes) -> Path:
     pytest.param("nodes:\n  a: {rak: 1}\n", f"x.yaml:4: unknown key 'rak' under nodes.a; expected one of: {NODE_KEYS} "
                  "(did you mean 'rack'?)", id="unknown key of a node"),
     pytest.param("nodez: {a: }\n", "x.yaml:3: unknown key 'nodez'; expected one of: fleet, ssh, defaults, nodes, groups, "
-                 "policy, power, isolation, sandbox, notes (did you mean 'nodes'?) (and 1 more error)", id="unknown key of the file"),
+                 "policy, power, isolation, alerts, sandbox, notes (did you mean 'nodes'?) (and 1 more error)", id="unknown key of the file"),
     pytest.param("nodes: {a: {ssh: {usr: x}}}\n", "x.yaml:3: unknown key 'usr' under nodes.a.ssh; expected one of: user, "
                  "port, identity_file, known_hosts, jump, config_file, options (did you mean 'user'?)",
                  id="unknown key under ssh"),
@@ -179,7 +179,7 @@ def test_a_wrong_group_is_refused(tmp_path: Path, text: str, expected: str) -> N
     pytest.param(f"{HEAD}nodes:\n  ? [a]\n  : {{}}\n", "x.yaml:4: this key is no plain name; expected NAME: value, quoted "
                  "if it has a bracket", id="list as a key"),
     pytest.param(f"{HEAD}<<: {{a: 1}}\nnodes: {{a: }}\n", "x.yaml:3: unknown key '<<'; expected one of: fleet, ssh, "
-                 "defaults, nodes, groups, policy, power, isolation, sandbox, notes", id="merge key"),
+                 "defaults, nodes, groups, policy, power, isolation, alerts, sandbox, notes", id="merge key"),
 ])
 def test_a_file_that_is_no_inventory_is_refused(tmp_path: Path, text: str | bytes, expected: str) -> None:
     assert expected == refusal(written(tmp_path, text))

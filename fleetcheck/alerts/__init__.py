@@ -1,0 +1,1 @@
+"""Telling people: what stands wrong with a fleet, to Alertmanager and to a webhook."""
