@@ -201,12 +201,12 @@ class Fleet:
         )
 
     def write_reports(self) -> None:
-        """metrics.prom, junit.xml and report.html, from what was judged. Raises RunError."""
+        """junit.xml, metrics.prom and report.html, from what was judged. Raises RunError."""
         assert self.run is not None and self.verdicts is not None
+        junit.write(self.run.path, self.verdicts, self.run.by_node(), self.selected)
         textfile.write(self.run, self.key.values, self.inventory.floor)
         if self.settings.metrics_dir:
             textfile.publish(Path(self.settings.metrics_dir), self.run, self.key.values, self.inventory.floor)
-        junit.write(self.run.path, self.verdicts, self.run.by_node(), self.selected)
         if self.settings.html:
             html.write(self.run, self.verdicts, self.selected, self.comparison, self.run.path, self._typed_inventory())
 

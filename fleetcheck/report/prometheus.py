@@ -154,7 +154,10 @@ def _measured(keys: Sequence[Key], shown: Shown) -> Iterator[Sample]:
 
 def _at(moment: str) -> list[Sample]:
     """A time in ISO form as seconds since 1970; none where it is not known."""
-    return [({}, datetime.datetime.fromisoformat(moment).timestamp())] if moment else []
+    try:
+        return [({}, datetime.datetime.fromisoformat(moment).timestamp())]
+    except ValueError:
+        return []
 
 
 def measured_in(told: str) -> dict[str, dict[Key, float]]:

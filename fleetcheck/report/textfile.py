@@ -96,7 +96,7 @@ def name(fleet: str, tier: str) -> str:
     """The file of a fleet's tier; two fleets never share one.
 
     >>> name("rack12", "quick"), name("a/b", "full")
-    ('fleetcheck-rack12-quick.prom', 'fleetcheck-a_b.fdbf0e0b-full.prom')
+    ('fleetcheck-rack12-quick.prom', 'fleetcheck-a_b.07f4401c-full.prom')
     """
     safe = re.sub(r"[^A-Za-z0-9._-]", "_", fleet)
     mark = "" if safe == fleet else f".{zlib.crc32(fleet.encode()):08x}"
