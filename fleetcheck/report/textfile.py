@@ -28,8 +28,8 @@ def write(run: Run, measured: Measured, floor: int | None = None) -> Path:
 
 
 def told(run: Run) -> Ran:
-    """A judged run as its files tell it. Raises RunError."""
-    facts = run.facts
+    """A judged run as its files tell it now, whatever was read of them before. Raises RunError."""
+    facts = Run(run.path).facts
     return Ran(run.conclusions(), str(facts.get("ended", "")), whole=not (facts.get("nodes") or facts.get("group")))
 
 
