@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fleetcheck.inventory import Inventory
 from fleetcheck.isolation.file import FileList
+from fleetcheck.isolation.slurm import Slurm
 from fleetcheck.isolation.standing import Backend
 from fleetcheck.run import RunError
 
@@ -29,7 +30,11 @@ def _file(site: Site) -> Backend:
     return FileList(site.base / Path(path).expanduser() if path else site.reports / LIST)
 
 
-BACKENDS: Mapping[str, Callable[[Site], Backend]] = {"file": _file}
+def _slurm(site: Site) -> Backend:
+    return Slurm(site.inventory.isolation.slurm.node)
+
+
+BACKENDS: Mapping[str, Callable[[Site], Backend]] = {"slurm": _slurm, "file": _file}
 
 
 def backend(name: str, site: Site) -> Backend:

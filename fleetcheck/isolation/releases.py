@@ -52,7 +52,7 @@ def _act(retest: Retest, node: str, standing: Standing) -> Act:
 def _refusal(retest: Retest, node: str, standing: Standing, mark: Mark) -> tuple[str, str]:
     spans, told = retest.spans.get(node, {}), retest.told.get(node, "")
     found = (
-        ("unknown", standing.trouble),
+        ("unknown", standing.trouble or standing.unsettled),
         ("foreign", f"its reason was changed since we gave it; it stands at {standing.reason!r}: release it by hand"
                     if told and told.strip() != standing.reason.strip() else ""),
         ("unproven", disproof(retest.verdicts, node, mark.tier, mark.at, spans)),

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from fleetcheck.isolation.mark import Mark, read
 from fleetcheck.report.lines import said
-
-SECONDS = 30.0
-"""The deadline of every call to a backend."""
 
 
 class BackendError(Exception):
@@ -20,8 +17,8 @@ class BackendError(Exception):
 @dataclass(frozen=True)
 class Standing:
     """state: in the backend's own words. held: somebody took the node out of service on purpose; reason, by: why and who.
-    away: it gets no work though nobody holds it, such as one that is down. jobs: what runs there, in words.
-    partitions: as the backend groups nodes. trouble: why nothing may be done to it; version: what the backend calls this state of it.
+    away: it gets no work though nobody holds it, such as one that is down. partitions: as the backend groups nodes.
+    trouble: why nothing may be done to it; unsettled: why it may not be released yet. about: what the backend needs to change it.
     """
 
     state: str
@@ -29,11 +26,10 @@ class Standing:
     reason: str = ""
     by: str = ""
     away: bool = False
-    jobs: str = ""
     partitions: tuple[str, ...] = ()
     trouble: str = ""
-    version: str = ""
-    about: Mapping[str, object] = field(default_factory=dict)
+    unsettled: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def mark(self) -> Mark | None:
