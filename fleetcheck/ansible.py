@@ -11,9 +11,9 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_SECTION = re.compile(r"\[(?P<name>[A-Za-z_][\w.-]*)(?::(?P<kind>children|vars))?\]\s*(?:[#;].*)?$")
+SECTION = re.compile(r"\[(?P<name>[A-Za-z_][\w.-]*)(?::(?P<kind>children|vars))?\]\s*(?:[#;].*)?$")
 _RANGE = re.compile(r"\[(?P<first>\w*):(?P<last>\w+)(?::(?P<step>\d+))?\]")
-_PORT = re.compile(r"^(?P<host>(?:\[[^\]]*:[^\]]*\]|[^:\[\]])+):(?P<port>\d{1,5})$")
+PORTED = re.compile(r"^(?P<host>(?:\[[^\]]*:[^\]]*\]|[^:\[\]])+):(?P<port>\d{1,5})$")
 _VARIABLE = re.compile(r"(?P<name>[\w.]+)=(?P<value>\S*)")
 MOST = 100_000
 
@@ -35,7 +35,7 @@ def is_ini(text: str) -> bool:
     (True, False, False)
     """
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ";"))]
-    return any(_SECTION.match(line) for line in lines) and not re.match(r"[\w.-]+:(\s|$)", lines[0])
+    return any(SECTION.match(line) for line in lines) and not re.match(r"[\w.-]+:(\s|$)", lines[0])
 
 
 def entries(text: str) -> Iterator[Entry]:
@@ -43,7 +43,7 @@ def entries(text: str) -> Iterator[Entry]:
     kind = ""
     for number, line in enumerate(text.splitlines(), 1):
         line = line.partition(" #")[0].strip()
-        section = _SECTION.match(line)
+        section = SECTION.match(line)
         if section:
             kind = section["kind"] or ""
         elif line and line[0] not in "#;" and not kind:
@@ -52,7 +52,7 @@ def entries(text: str) -> Iterator[Entry]:
 
 def _entry(number: int, line: str) -> Entry:
     name, _, rest = line.partition(" ")
-    ported = _PORT.match(name)
+    ported = PORTED.match(name)
     return Entry(number, tuple(expanded(ported["host"] if ported else name)), int(ported["port"]) if ported else None,
                  {found["name"]: found["value"] for found in _VARIABLE.finditer(rest)})
 
@@ -94,7 +94,7 @@ def refusal(text: str) -> tuple[int, str]:
                                         f"nodes; as YAML: address: '{_clustershell(value)}'")
     except ValueError as problem:
         return 1, f"this is an inventory of Ansible with a {problem}; expected YAML: fleet, nodes, …"
-    return 1, "this is an inventory of Ansible; expected YAML: fleet, nodes, … with ranges such as 'n[01-32]'"
+    return 1, "this is an inventory of Ansible; expected YAML: fleet, nodes, … with ranges such as 'n[01-32]'; fleetcheck import ansible makes one"
 
 
 def _clustershell(value: str) -> str:

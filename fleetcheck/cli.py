@@ -13,6 +13,7 @@ import typer
 
 from fleetcheck import __version__, checkbook, doctor, exitcode, explain, history_page, prune, rejudge, rma, sandbox
 from fleetcheck.burnin import commands as burnin
+from fleetcheck.imports import command as imports
 from fleetcheck.inventory import InventoryError, load, select
 from fleetcheck.isolation import command as isolation
 from fleetcheck.report import terminal
@@ -172,6 +173,18 @@ def isolate_nodes(run: RunName, backend: BackendName, apply: Apply = False, repo
 def release_nodes(run: RunName, backend: BackendName, apply: Apply = False, reports: Reports = Path("reports")) -> None:
     """Give back nodes that fleetcheck isolated and that this later run certified; anybody else's drain stays."""
     raise Done(isolation.release(isolation.Asked(find(reports, run), backend, apply, typer.echo)))
+
+
+@app.command("import")
+def import_inventory(
+    tool: Annotated[str, typer.Argument(metavar="ansible|slurm", help="whose files they are")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Ansible's inventory; slurm.conf, topology.conf, scontrol's text")],
+    profile: Annotated[str, typer.Option(metavar="NAME", help="what hardware the nodes are; Slurm's Gres may tell")] = "",
+    fleet: Annotated[str, typer.Option(metavar="NAME", help="the fleet's name; else the cluster's, or the file's")] = "",
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="a new file; without one, the screen")] = None,
+) -> None:
+    """Make an inventory of another tool's files; what cannot be mapped is said in it, and on standard error."""
+    imports.run(tool, files, output, sys.stdout, sys.stderr, fleet, profile)
 
 
 @app.command()

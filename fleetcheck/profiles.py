@@ -34,6 +34,11 @@ def shipped_profiles() -> Path:
     return installed if installed.is_dir() else package.parent / "inventories" / "profiles"
 
 
+def shipped_names() -> str:
+    """The names of those profiles, as messages list them."""
+    return ", ".join(sorted(path.stem for path in shipped_profiles().glob("*.yaml")))
+
+
 def places(inventory: Path) -> tuple[Path, ...]:
     """Where profiles are looked up: beside the inventory, then the shipped ones."""
     beside = inventory.parent / "profiles"

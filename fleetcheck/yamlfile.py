@@ -64,14 +64,14 @@ def one_line(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def read(path: Path, what: str, typed: frozenset[str] = frozenset()) -> Document:
+def read(path: Path, what: str, typed: frozenset[str] = frozenset(), tags: frozenset[str] = frozenset()) -> Document:
     """The YAML mapping in this file. what: ``inventory`` or ``profile``, for messages; typed: the top-level keys whose
-    scalars become numbers, booleans and null; all others stay text. Raises InventoryError."""
+    scalars become numbers, booleans and null; all others stay text. tags: further ones whose scalars are text. Raises InventoryError."""
     text = _text(path, what)
     root = _compose(path, text)
     if root is None:
         raise InventoryError(f"{path}:1: the {what} is empty; expected a YAML mapping")
-    walk = _Walk(path, typed)
+    walk = _Walk(path, typed, _TAGS | tags)
     data = walk.convert(root, (), _as_text)
     if not isinstance(data, dict):
         raise InventoryError(f"{path}:1: the {what} is a {_kind(data)}; expected a mapping of keys")
@@ -130,8 +130,9 @@ def _problem(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
 class _Walk:
     """One pass over a composed document: converts it, notes lines, refuses repeated keys, foreign tags, alias bombs."""
 
-    def __init__(self, path: Path, typed: frozenset[str]) -> None:
+    def __init__(self, path: Path, typed: frozenset[str], tags: frozenset[str] = _TAGS) -> None:
         self.path = path
+        self.tags = tags
         self.typed = typed
         self.lines: dict[Keys, int] = {(): 1}
         self.seen: set[int] = set()
@@ -166,7 +167,7 @@ class _Walk:
         line = node.start_mark.line + 1
         self.aliased += id(node) in self.seen
         self.seen.add(id(node))
-        if node.tag not in _TAGS:
+        if node.tag not in self.tags:
             raise self._error(line, f"tag {node.tag!r} is not allowed; expected plain YAML")
         if len(keys) > _MAX_DEPTH:
             raise self._error(line, f"nested over {_MAX_DEPTH} deep (an alias to itself?); expected a plain mapping")
