@@ -94,7 +94,7 @@ def refusal(text: str) -> tuple[int, str]:
                                         f"nodes; as YAML: address: '{_clustershell(value)}'")
     except ValueError as problem:
         return 1, f"this is an inventory of Ansible with a {problem}; expected YAML: fleet, nodes, …"
-    return 1, "this is an inventory of Ansible; expected YAML: fleet, nodes, … with ranges such as 'n[01-32]'; fleetcheck import ansible makes one"
+    return 1, "this is an inventory of Ansible; expected YAML: fleet, nodes, … which fleetcheck import ansible makes of it"
 
 
 def _clustershell(value: str) -> str:
