@@ -35,6 +35,7 @@ DEFAULT_CONNECTIONS = 32
 SIGNALS = pytest.StashKey[Interruption]()
 DESELECTED = pytest.StashKey[int]()
 UNREADABLE = pytest.StashKey[bool]()
+NAMED = pytest.StashKey[selection.Named]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -131,6 +132,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(fixtures(config, FACTS), "fleetcheck.facts")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str) -> list[pytest.Item] | None:
+    """Of files named with ``::`` only the checks asked for are made into items."""
+    stash = collector.config.stash
+    if FLEET not in stash or not isinstance(collector, pytest.Module):
+        return None
+    if NAMED not in stash:
+        stash[NAMED] = selection.Named(collector.config)
+    return [] if stash[NAMED].leaves_out(collector.path, name) else None
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One item per node for every check that asks for a node or one of its facts, one per group of nodes where it asks for those."""
     fleet, marker = fleet_of(metafunc.config), metafunc.definition.get_closest_marker("check")
@@ -197,8 +209,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         option.tbstyle = "no"  # from here on failures are about nodes, not about code
     if session.items:
         _begin(session, fleet)
+        _without_log_capture(session)
         gc.collect()  # items of the same files that were not selected
         gc.freeze()  # the selected ones live as long as the process: no need to look through them again and again
+
+
+def _without_log_capture(session: pytest.Session) -> None:
+    """A check only asserts: watching the log through each phase of each item, for nobody, is a seventh of a large run's time."""
+    config = session.config
+    asked = config.option.log_level or config.option.log_file or config.getini("log_level") or config.getini("log_file") or \
+        config.getini("log_cli") or config.option.log_cli_level
+    plugin = config.pluginmanager.get_plugin("logging-plugin")
+    if plugin is not None and not asked and not any("caplog" in getattr(item, "fixturenames", ()) for item in session.items):
+        config.pluginmanager.unregister(plugin)
 
 
 def _begin(session: pytest.Session, fleet: Fleet) -> None:

@@ -56,6 +56,28 @@ class Marks:
         return self._known[id(marker)]
 
 
+class Named:
+    """Checks asked for by node id: of their files pytest would else make every item of the fleet, and drop all but these."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._names: dict[Path, set[str]] = {}
+        self._whole: list[Path] = []
+        for argument in config.args:
+            file, *names = argument.partition("[")[0].split("::")
+            path = (config.invocation_params.dir / file).resolve()
+            if names and path.is_file():
+                self._names.setdefault(path, set()).add(names[0])
+            else:
+                self._whole.append(path)
+        if not all(path.exists() for path in self._whole):  # a package's name, or a mistake that pytest tells
+            self._names = {}
+
+    def leaves_out(self, path: Path, name: str) -> bool:
+        """Whether no argument asks for this function or class of the file."""
+        names = self._names.get(path.resolve()) if self._names else None
+        return names is not None and name not in names and not any(path.resolve().is_relative_to(whole) for whole in self._whole)
+
+
 def in_order(items: list[pytest.Item], fleet: Fleet) -> None:
     """Sort items node by node, so that one node's evidence is at hand at a time."""
     order = {node.name: place for place, node in enumerate(fleet.nodes)}
