@@ -22,6 +22,7 @@ from fleetcheck.records import Answer, Evidence, Failure
 from fleetcheck.transport import Task, Transport, TransportError
 from fleetcheck.transport.attempt import Attempt, Limits, Watchdog
 from fleetcheck.transport.hostkeys import KnownHosts
+from fleetcheck.transport.lane import Lane
 from fleetcheck.transport.sshconfig import Resolver
 
 TRIES = 3
@@ -56,10 +57,13 @@ class Exchange:
         self._resolver, self._known = Resolver(), KnownHosts()
         self._transports = _transports(self._resolver, self._known)
 
-    def ask(self, node: Node, request: Request) -> Evidence:
-        """The evidence of one probe; whatever is wrong with the node is in its failure, nothing is raised."""
+    def ask(self, node: Node, request: Request, lane: Lane | None = None) -> Evidence:
+        """The evidence of one probe; whatever is wrong with the node is in its failure, nothing is raised.
+
+        lane: takes the connection over to the node's next probe, where the transport can.
+        """
         started, clock = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"), time.monotonic()
-        answers, failure, tries = self._asked(node, request)
+        answers, failure, tries = self._asked(node, request, lane)
         seconds = round(time.monotonic() - clock, 3)
         self.log.info("%s %s %s in %.1f s: %s", request.stage, request.probe, node.name, seconds,
                       failure.message if failure else ", ".join(answers))
@@ -74,20 +78,20 @@ class Exchange:
         for handler in self.log.handlers:
             handler.close()
 
-    def _asked(self, node: Node, request: Request) -> tuple[Mapping[str, Answer], Failure | None, int]:
+    def _asked(self, node: Node, request: Request, lane: Lane | None) -> tuple[Mapping[str, Answer], Failure | None, int]:
         """Answers, or failure, and after how many tries: a server that is merely busy is asked again."""
         for tries in range(1, TRIES + 1):
             try:
-                return self._tried(node, request), None, tries
+                return self._tried(node, request, lane), None, tries
             except TransportError as error:
                 again = error.passing and tries < TRIES and not self._closed.wait(_back_off(tries))
                 if not again:
                     return {}, Failure(error.kind, escaped(f"{node.name}: {error}")), tries
         raise AssertionError("the last try returns")
 
-    def _tried(self, node: Node, request: Request) -> Mapping[str, Answer]:
+    def _tried(self, node: Node, request: Request, lane: Lane | None) -> Mapping[str, Answer]:
         """The answers; raises TransportError for everything else."""
-        attempt = Attempt(Intake(secrets.token_hex(8)), self.limits, request.seconds)
+        attempt = Attempt(Intake(secrets.token_hex(8)), self.limits, request.seconds, lane)
         way = node.transport
         try:
             transport, way = self._transport(node)

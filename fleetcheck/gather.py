@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -21,8 +22,9 @@ from fleetcheck.absent import NotMeasured
 from fleetcheck.exchange import Request
 from fleetcheck.inventory import Node
 from fleetcheck.journal import Journal
-from fleetcheck.records import Evidence, Failure, Share, evidence_of
+from fleetcheck.records import UNREACHABLE, Evidence, Failure, Share, evidence_of
 from fleetcheck.run import RunError
+from fleetcheck.transport.lane import Lane
 
 NO_FAILURE = b'"failure":null,'
 HEAD_BYTES = 600
@@ -34,10 +36,23 @@ Key = tuple[str, str]
 _HEAD = re.compile(rb'^\{"run":"[^"\\]*","stage":"[^"\\]*","probe":"([^"\\]*)","node":"([^"\\]*)",')
 
 
+@dataclass(frozen=True)
+class Errand:
+    """What a visit of a node is to bring home. offset: where its evidence begins in the journal."""
+
+    node: Node
+    request: Request
+    offset: Future[int] = field(default_factory=Future)
+
+    def unasked(self, earlier: Evidence) -> Evidence:
+        """The evidence of a probe that was not asked, since the one before it found no way in."""
+        return replace(earlier, stage=self.request.stage, probe=self.request.probe, seconds=0.0, attempts=0)
+
+
 class Asks(Protocol):
     """What gathering needs of an exchange."""
 
-    def ask(self, node: Node, request: Request) -> Evidence:
+    def ask(self, node: Node, request: Request, lane: Lane | None = None) -> Evidence:
         """One probe of one node; trouble is in Evidence.failure, never raised."""
         ...
 
@@ -86,9 +101,14 @@ class Gathering:
         self.kept = kept or {}
 
     def start(self, wanted: Sequence[tuple[Node, Request]]) -> None:
-        """Queue every (node, request); answers are awaited in whatever order the checks run."""
+        """Queue every (node, request), those of a node for one visit; answers are awaited in whatever order the checks run."""
+        visits: dict[str, list[Errand]] = defaultdict(list)
         for node, request in wanted:
-            self.adopt((node.name, request.probe), self.pool.submit(self._ask, node, request))
+            errand = Errand(node, request)
+            visits[node.name].append(errand)
+            self.adopt((node.name, request.probe), errand.offset)
+        for errands in visits.values():
+            self.pool.submit(self._visit, errands)
 
     def adopt(self, key: Key, asked: Future[int]) -> None:
         """Await this for a (node, probe): the place its evidence will have in the journal."""
@@ -105,8 +125,18 @@ class Gathering:
     def _tell(self, key: Key, _: Future[int]) -> None:
         self._answered.put(key)
 
-    def _ask(self, node: Node, request: Request) -> int:
-        return self.journal.append(self.exchange.ask(node, request))
+    def _visit(self, errands: Sequence[Errand]) -> None:
+        """One login for all a node is asked; a node that lets nobody in is not knocked at again."""
+        shut: Evidence | None = None
+        with Lane() as lane:
+            for each in errands:
+                try:
+                    evidence = each.unasked(shut) if shut else self.exchange.ask(each.node, each.request, lane)
+                    each.offset.set_result(self.journal.append(evidence))
+                except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
+                    each.offset.set_exception(error)
+                    continue
+                shut = evidence if evidence.failure and evidence.failure.kind in UNREACHABLE else None
 
     def evidence(self, node: str, probe: str) -> Evidence:
         """The evidence of one probe, waiting for it if need be; a run always ends, since every ask has its deadline."""
@@ -151,6 +181,8 @@ class Gathering:
         self.pool.shutdown(wait=False, cancel_futures=True)
         self.exchange.close()
         self.pool.shutdown(wait=True)
+        for asked in self._asked.values():
+            asked.cancel()
 
 
 def index(path: Path) -> dict[Key, int]:

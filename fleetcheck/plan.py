@@ -89,7 +89,7 @@ def requests(run: str, inventory: Inventory, needed: Mapping[str, Mapping[str, s
         (node, Request(run=run, stage="facts", probe=probe, collectors=tuple(sorted({*collectors, *ALWAYS})),
                        seconds=PROBES[probe], settings=settings(inventory, node)))
         for node in inventory.nodes if node.name in needed
-        for probe, collectors in needed[node.name].items() if probe in PROBES
+        for probe in PROBES if (collectors := needed[node.name].get(probe)) is not None
     ]
 
 

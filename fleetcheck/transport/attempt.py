@@ -8,12 +8,11 @@ import itertools
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fleetcheck.frame import Intake
-
-Close = Callable[[], object]
+from fleetcheck.transport.lane import Close, Lane
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,14 @@ class Limits:
 
 
 class Attempt:
-    """Shared by the thread that asks and the watchdog that ends it. over: "", "deadline" or "closed"."""
+    """Shared by the thread that asks and the watchdog that ends it. over: "", "deadline" or "closed".
 
-    def __init__(self, intake: Intake, limits: Limits, seconds: float) -> None:
+    lane: where a connection may be taken from and left for the node's next probe.
+    """
+
+    def __init__(self, intake: Intake, limits: Limits, seconds: float, lane: Lane | None = None) -> None:
         self.intake = intake
+        self.lane = lane
         self.limits = limits
         self.seconds = limits.login_seconds + seconds + limits.grace_seconds
         self.started = time.monotonic()
@@ -58,15 +61,19 @@ class Attempt:
         if ended:
             self._close_all()
 
+    def parted_with(self) -> Sequence[Close]:
+        """All that it would close, now somebody else's to close."""
+        with self._lock:
+            closes, self._closes = self._closes, []
+        return closes
+
     def end(self, why: str) -> None:
         """End it: everything it waits for is closed. Any thread."""
         self.over = self.over or why
         self._close_all()
 
     def _close_all(self) -> None:
-        with self._lock:
-            closes, self._closes = self._closes[::-1], []
-        for close in closes:
+        for close in reversed(self.parted_with()):
             with contextlib.suppress(Exception):
                 close()
 

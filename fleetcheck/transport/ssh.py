@@ -37,9 +37,12 @@ class Ssh:
 
     def run(self, node: Node, task: Task, attempt: Attempt) -> int | None:
         """As Transport.run."""
-        target = self.resolver.target(node.address, node.ssh)
-        channel = self._channel(self._sock(node, target, attempt), target, attempt)
-        return converse(channel, task, attempt)
+        channel = _again(attempt) or self._anew(node, attempt)
+        status = converse(channel, task, attempt)
+        if attempt.lane is not None and attempt.intake.done:
+            channel.close()
+            attempt.lane.keep(channel.get_transport(), attempt.parted_with())
+        return status
 
     def close(self) -> None:
         """Close the connections to jump hosts."""
@@ -52,15 +55,14 @@ class Ssh:
         reach.await_banner(connection, attempt)
         return connection
 
-    def _channel(self, sock: Any, target: Target, attempt: Attempt) -> paramiko.Channel:
-        transport = self.login(sock, target, attempt)
+    def _anew(self, node: Node, attempt: Attempt) -> paramiko.Channel:
+        target = self.resolver.target(node.address, node.ssh)
+        transport = self.login(self._sock(node, target, attempt), target, attempt)
         try:
-            channel = transport.open_session(timeout=attempt.login_remaining())
+            return _session(transport, attempt)
         except (paramiko.SSHException, EOFError, OSError) as error:
             raise TransportError("disconnected", f"logged in, but no session was opened ({error}); "
                                                  "look at the server's log (MaxSessions, limits, full disk)") from None
-        attempt.closing(channel.close)
-        return channel
 
     def login(self, sock: Any, target: Target, attempt: Attempt) -> paramiko.Transport:
         """A logged-in connection over an open socket. Raises TransportError."""
@@ -83,6 +85,26 @@ class Ssh:
         finally:
             login.close()
         return _authenticated(connection.client.get_transport(), login)
+
+
+def _again(attempt: Attempt) -> paramiko.Channel | None:
+    """A session over the connection that the node's last probe left; None where there is none, or it takes no further one."""
+    transport, closes = attempt.lane.take() if attempt.lane else (None, ())
+    for close in closes:
+        attempt.closing(close)
+    if transport is None:
+        return None
+    try:
+        return _session(transport, attempt)
+    except (paramiko.SSHException, EOFError, OSError):
+        transport.close()
+        return None
+
+
+def _session(transport: paramiko.Transport, attempt: Attempt) -> paramiko.Channel:
+    channel = transport.open_session(timeout=attempt.login_remaining())
+    attempt.closing(channel.close)
+    return channel
 
 
 def connection_to(target: Target) -> fabric.Connection:
