@@ -18,6 +18,8 @@ UNREACHABLE = frozenset({
 })
 """Error kinds that mean nobody could log in; every other kind means the node was reached but not measured."""
 
+GIVEN_UP = "given up because the run was ended"
+"""What a failure says when this side ended the question."""
 PUT_OFF = frozenset({"deferred", "unclaimed", "claim-lost"})
 """Error kinds that mean a node was left alone on purpose: nothing is wrong, and nothing was measured."""
 Share = tuple[str, str]

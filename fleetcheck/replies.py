@@ -6,7 +6,7 @@ from fleetcheck import frame, shell
 from fleetcheck.frame import FrameError, Intake
 from fleetcheck.nodes import Node
 from fleetcheck.quoting import last_line, quoted
-from fleetcheck.records import Answer
+from fleetcheck.records import GIVEN_UP, Answer
 from fleetcheck.transport import TransportError
 from fleetcheck.transport.attempt import Attempt
 
@@ -62,6 +62,6 @@ def _not_started(intake: Intake, status: int | None, said: str, node: Node) -> T
 def ended(attempt: Attempt) -> TransportError:
     """The watchdog or close() ended the attempt."""
     if attempt.over == "closed":
-        return TransportError("disconnected", "given up because the run was ended; gather it with --resume")
+        return TransportError("disconnected", f"{GIVEN_UP}; gather it with --resume")
     return TransportError("deadline", f"no complete reply within {attempt.seconds:g} s ({attempt.intake.progress()}); log in and "
                                       "look for load, for processes in D state (ps -eo pid,stat,comm), for exhausted memory")

@@ -149,5 +149,9 @@ def _asked(exchange: Asks, order: Sequence[str], nodes: Mapping[str, Node], read
 
 
 def _all_at_once(ask: Callable[[int], Evidence], count: int) -> list[Evidence]:
-    with ThreadPoolExecutor(count, thread_name_prefix="trial") as pool:
+    """Interrupted, it waits for nobody: whoever interrupts closes the exchange, which ends all asks."""
+    pool = ThreadPoolExecutor(count, thread_name_prefix="trial")
+    try:
         return list(pool.map(ask, range(count)))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

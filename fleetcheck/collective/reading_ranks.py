@@ -14,7 +14,7 @@ from fleetcheck.collective.figures import slowest, values
 from fleetcheck.collective.ranks import Member, Rank
 from fleetcheck.collective.trial import Report, Trial
 from fleetcheck.quoting import escaped
-from fleetcheck.records import UNREACHABLE, Failure
+from fleetcheck.records import GIVEN_UP, Failure
 
 NOT_READY = {
     "no-torch": "torch_python of the inventory", "no-device": "the node's accelerators", "name": "DNS or /etc/hosts of this node",
@@ -53,7 +53,7 @@ def trial_of(id_: str, round_: int, kind: str, members: Sequence[Member], benche
 
 def _refused(members: Sequence[Member], benches: Sequence[Bench]) -> Iterator[tuple[str, Failure]]:
     for member in members:
-        if member.failure and (member.failure.kind in UNREACHABLE or member.failure.kind not in DURING):
+        if member.failure and (member.failure.kind not in DURING or GIVEN_UP in member.failure.message):
             yield member.node, member.failure
         elif member.failed in NOT_READY:
             yield member.node, Failure("not-ready", escaped(f"{member.node}: it cannot take part: {member.why}; look at "

@@ -13,7 +13,7 @@ from fleetcheck.collective.rounds import Planned
 from fleetcheck.exchange import Exchange
 from fleetcheck.sandbox.fleet import start
 
-TERMS = Terms("r1", seconds=60, stall_seconds=4, rendezvous_seconds=30)
+TERMS = Terms("r1", seconds=60, stall_seconds=20, rendezvous_seconds=30)
 FLEET = """fleet: rack
 defaults: {{profile: cpu-host, claim: none, torch_python: {python}, interconnect: {{device: cpu}}}}
 nodes: {{{nodes}}}
@@ -39,9 +39,10 @@ class Rack:
             self.ready, self.refused = members(ask_ready(self.exchange, list(self.nodes.values()), TERMS), self.nodes)
         self.ports = Ports(TERMS.ports)
 
-    def trial(self, *names, benches, terms=TERMS, ready=None) -> Launch:
+    def trial(self, *names, benches, terms=TERMS, ready=None, ports=None) -> Launch:
         planned = Planned("pair" if len(names) == 2 else "group", names)
-        return run_trial(self.exchange, planned, self.nodes, benches, terms, id_="t1", round_=1, ready=ready or self.ready, ports=self.ports)
+        return run_trial(self.exchange, planned, self.nodes, benches, terms, id_="t1", round_=1,
+                         ready=ready or self.ready, ports=ports or self.ports)
 
     def trials(self, pairs, benches, terms=TERMS) -> dict:
         """All at once; first member → its launch."""

@@ -24,8 +24,8 @@ def rack(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def launched(rack):
-    first = rack.trials([("hangs", "g1"), ("g2", "dies"), ("wrong", "g3"), ("g4", "late")], BENCHES)
-    second = rack.trials([("g1", "absent"), ("broken", "g2")], BENCHES, BRIEF)
+    first = rack.trials([("g2", "dies"), ("wrong", "g3"), ("g4", "late")], BENCHES)
+    second = rack.trials([("hangs", "g3"), ("g1", "absent"), ("broken", "g2")], BENCHES, BRIEF)
     return {set(pair.run.members[place].node for place in (0, 1)).difference({"g1", "g2", "g3", "g4"}).pop(): pair
             for pair in (*first.values(), *second.values())}
 
@@ -40,7 +40,7 @@ def reports(launched, name):
 
 def test_one_that_hangs_is_a_timeout_named_with_its_place(launched):
     assert "timeout" == trial(launched, "hangs").outcome
-    assert re.match(r"rank 0 of hangs: nothing more for \d+ s in: all_reduce of 8 bytes; rank 1 of g1: exit 1 in all_reduce of 8 bytes, saying "
+    assert re.match(r"rank 0 of hangs: nothing more for \d+ s in: all_reduce of 8 bytes; rank 1 of g3: exit 1 in all_reduce of 8 bytes, saying "
                     r"'RuntimeError: Timed out waiting", trial(launched, "hangs").message)
     hung = next(rank for member in launched["hangs"].run.members for rank in member.ranks if member.node == "hangs")
     assert "before_call" in hung.output, "its last words say where it hangs"

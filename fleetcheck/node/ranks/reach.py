@@ -32,19 +32,24 @@ def reach(host, port, seconds, pulse=lambda: None):
 
 def attempt(host, port, seconds):
     """One try."""
+    address = resolved(host, port)
     try:
-        found = str(socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)[0][4][0])
-    except (OSError, UnicodeError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise Unreached("name", "the master's name %s does not resolve here (%s)" % (host, said)) from None
-    try:
-        with socket.create_connection((found, port), seconds) as connection:
+        with socket.create_connection((address, port), seconds) as connection:
             return connection.getsockname()[0]
     except socket.timeout:
         raise Unreached("connect-timeout", "no answer from the master, %s port %d" % (host, port)) from None
     except OSError as error:
         kind = "refused" if error.errno == errno.ECONNREFUSED else "no-route" if error.errno in NO_ROUTE else "connect-timeout"
         raise Unreached(kind, "the master, %s port %d: %s" % (host, port, error.strerror or error)) from None
+
+
+def resolved(host, port):
+    """The master's address by this node's own resolver."""
+    try:
+        return str(socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)[0][4][0])
+    except (OSError, UnicodeError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise Unreached("name", "the master's name %s does not resolve here (%s)" % (host, said)) from None
 
 
 def free(port):
