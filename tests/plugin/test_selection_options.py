@@ -69,6 +69,31 @@ def test_a_node_id_names_one_check_of_one_node(site):
     assert done.verdicts["complete"] is False
 
 
+@pytest.mark.parametrize(("paths", "made"), [
+    (("checks/node/test_some.py::test_name_is_known", "checks/node/test_some.py::test_disks_are_whole[n2]"), 2),
+    (("checks/node/test_some.py::test_name_is_known", "checks/node"), 3),
+])
+def test_only_checks_asked_for_by_name_are_made_into_items(site, paths, made):
+    (site.folder / "conftest.py").write_text("""
+def pytest_generate_tests(metafunc):
+    print("MADE", metafunc.function.__name__)
+""")
+    printed = site.run(*paths, "--inventory", "x.yaml", "--collect-only", "-q", "-s").output
+    assert made == len({line for line in printed.splitlines() if line.startswith("MADE")})
+
+
+def test_a_check_that_reads_the_log_gets_it(site):
+    site.write("""
+import logging, pytest
+@pytest.mark.check(component="os", severity="warn", action="observe")
+def test_log_is_heard(system, caplog):
+    logging.getLogger().warning("heard")
+    assert "heard" in caplog.text and system.hostname
+""")
+    done = site.replay()
+    assert {"passed"} == {each["outcome"] for each in done.lines("results")}
+
+
 @pytest.mark.parametrize("option", [("--nodes", "n1"), ("--group", "first")])
 def test_a_selection_of_nodes_is_complete(site, option):
     done = site.replay("-q", *option, paths=("checks",))
