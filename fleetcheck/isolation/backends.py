@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleetcheck.inventory import Inventory
+from fleetcheck.isolation import kubernetes
 from fleetcheck.isolation.file import FileList
 from fleetcheck.isolation.slurm import Slurm
 from fleetcheck.isolation.standing import Backend
@@ -34,7 +35,13 @@ def _slurm(site: Site) -> Backend:
     return Slurm(site.inventory.isolation.slurm.node)
 
 
-BACKENDS: Mapping[str, Callable[[Site], Backend]] = {"slurm": _slurm, "file": _file}
+def _kubernetes(site: Site) -> Backend:
+    entry = site.inventory.isolation.kubernetes
+    kubeconfig = str(site.base / Path(entry.kubeconfig).expanduser()) if entry.kubeconfig else ""
+    return kubernetes.connect(kubeconfig, entry.context, entry.node)
+
+
+BACKENDS: Mapping[str, Callable[[Site], Backend]] = {"slurm": _slurm, "kubernetes": _kubernetes, "file": _file}
 
 
 def backend(name: str, site: Site) -> Backend:
