@@ -48,19 +48,21 @@ def is_common(concerned: int, of: int, share: float = LEAST_SHARE) -> bool:
     return concerned >= LEAST_NODES and concerned >= share * of
 
 
-def common_checks(nodes: Mapping[str, Observed]) -> list[Common]:
+def common_checks(nodes: Mapping[str, Observed], explained: Mapping[str, frozenset[str]] | None = None) -> list[Common]:
     """Checks that fail or go unmeasured on too many of the reached nodes; what a lost login left is not counted, nor what a
-    node's own fatal finding leaves unmeasured (a lost GPU tells nothing of its memory), nor loads put off for a job."""
+    node's own fatal finding leaves unmeasured (a lost GPU tells nothing of its memory), nor loads put off for a job. explained: by node,
+    checks that its place explains already."""
     reached = [node for node in nodes.values() if node.reached]
     failed: dict[str, dict[str, Result]] = defaultdict(dict)
     unmeasured: dict[str, dict[str, Result]] = defaultdict(dict)
     for node in reached:
-        explained = node.unreachable or any(each.severity == "fatal" for each in node.results if each.outcome == "failed")
+        own_fault = node.unreachable or any(each.severity == "fatal" for each in node.results if each.outcome == "failed")
+        known = (explained or {}).get(node.name, frozenset())
         put_off = node.failure.message if node.failure and node.failure.kind in PUT_OFF else None
         for result in node.results:
-            if result.outcome == "failed":
+            if result.outcome == "failed" and result.check not in known:
                 failed[result.check][node.name] = result
-            elif result.outcome == "error" and not explained and not (put_off and put_off in result.message):
+            elif result.outcome == "error" and not own_fault and not (put_off and put_off in result.message):
                 unmeasured[result.check][node.name] = result
     found = [_common(check, failed[check], unmeasured[check], len(reached)) for check in dict.fromkeys([*failed, *unmeasured])]
     return [each for each in found if is_common(len(each.names), len(reached))]
@@ -73,11 +75,16 @@ def _common(check: str, failed: Mapping[str, Result], unmeasured: Mapping[str, R
     return Common(check, {name: result for name, result in failed.items() if shared.issuperset(result.causes)}, unmeasured)
 
 
+def narrowed_causes(check: str, failed: Mapping[str, Result]) -> Common:
+    """The failures of one place that may be of one cause."""
+    return _common(check, failed, {}, len(failed))
+
+
 def check_findings(commons: Sequence[Common], reached: int) -> list[dict[str, Any]]:
     """One finding for each common check; those unmeasured on the same nodes for the same reason are one finding."""
     groups: dict[object, list[Common]] = defaultdict(list)
     for each in commons:
-        groups[each.check if each.failed else (each.names, _message(each))].append(each)
+        groups[each.check if each.failed else (each.names, said_by_most(each))].append(each)
     return [_check_finding(group, reached) for group in groups.values()]
 
 
@@ -86,12 +93,12 @@ def _check_finding(group: Sequence[Common], reached: int) -> dict[str, Any]:
     worst = max(first.failed.values(), key=rank, default=None)
     return {
         "kind": "common-cause", "check": first.check, "checks": [each.check for each in group],
-        "severity": worst.severity if worst else "warn", "action": "fix-config", "message": _message(first),
+        "severity": worst.severity if worst else "warn", "action": "fix-config", "message": said_by_most(first),
         "nodes": fold(first.names), "failed": len(first.failed), "unmeasured": len(first.unmeasured), "of": reached,
     }
 
 
-def _message(common: Common) -> str:
+def said_by_most(common: Common) -> str:
     """The words most of the nodes use; of failures where there are any."""
     said = common.failed or common.unmeasured
     return Counter(generic(result.message, name) for name, result in said.items()).most_common(1)[0][0]

@@ -84,6 +84,20 @@ def _double(kind: str, serial: str, found: Sequence[Place]) -> Exchange:
     return Exchange("two-names", names, f"{kind} serial {serial} is told by {' and '.join(map(str, found))}; one of them is wrong")
 
 
+def two_names(serials: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The other names under which a node's machine answers. serials: of machines, by node, as they told.
+
+    >>> two_names({"a": "S1", "b": "S1", "c": "S2"})
+    {'a': ('b',), 'b': ('a',)}
+    """
+    names: dict[str, list[str]] = {}
+    for name, serial in serials.items():
+        if is_serial(serial):
+            names.setdefault(serial, []).append(name)
+    several = [found for found in names.values() if 1 < len(found) <= MANY]
+    return {name: tuple(other for other in found if other != name) for found in several for name in found}
+
+
 def _changes(node: str, places: Sequence[Place], now: Mapping[Place, str], before: Mapping[Place, str],
              gone_to: Mapping[str, Place]) -> Iterable[Exchange]:
     """The changes of one node: another machine altogether, or piece by piece."""

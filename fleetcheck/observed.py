@@ -78,7 +78,7 @@ def machine_serial(evidence: Evidence) -> str:
 
 def observe(
     nodes: Sequence[Node], planned: Sequence[Planned], results: Sequence[Result], failures: Mapping[str, Failure],
-    past: Mapping[str, tuple[Told, ...]] | None = None,
+    past: Mapping[str, tuple[Told, ...]] | None = None, doubled: Mapping[str, tuple[str, ...]] | None = None,
 ) -> dict[str, Observed]:
     """Every node of the inventory in its order, then any that only the records name: nothing is dropped."""
     plans, outcomes, named = _planned(planned), _blamed(results), _named(results)
@@ -88,7 +88,7 @@ def observe(
             name=name, state=listed[name].state if name in listed else UNLISTED,
             profile=listed[name].profile if name in listed else "", planned=tuple(plans.get(name, ())),
             results=tuple(outcomes.get(name, ())), failure=failures.get(name), named=tuple(named.get(name, ())),
-            labels=listed[name].labels if name in listed else {}, past=(past or {}).get(name, ()),
+            labels=listed[name].labels if name in listed else {}, past=(past or {}).get(name, ()), doubled=(doubled or {}).get(name, ()),
         )
         for name in dict.fromkeys([*listed, *plans, *outcomes, *failures])
     }

@@ -10,6 +10,7 @@ from typing import Any
 from fleetcheck.acceptance.hours import Accepted
 from fleetcheck.common_cause import Common, check_findings, common_checks, login_findings, several_findings
 from fleetcheck.examined import Examined, examined
+from fleetcheck.exchanged import two_names
 from fleetcheck.inventory import Node, fold
 from fleetcheck.observed import Observed, coverage, observe
 from fleetcheck.past import NO_PAST, Past
@@ -17,6 +18,7 @@ from fleetcheck.policy import Repeats
 from fleetcheck.profile import Profile
 from fleetcheck.reconcile import Reconciliation, item, reconcile
 from fleetcheck.records import ISOLATING, OUTCOMES, Failure, Planned, Result
+from fleetcheck.shared_place import Shared, place_findings, shared_places, silent_places
 from fleetcheck.terms import Terms
 from fleetcheck.verdict_rules import WHICH, obstacles, rule
 
@@ -57,9 +59,10 @@ def judge(
     """
     book = reconcile(planned, results)
     partial = _partial(info, planned, book)
-    seen = observe(nodes, planned, [*results, *concluded], failures, past.told)
-    commons = common_checks(seen)
-    held_back = _held_back(commons)
+    seen = observe(nodes, planned, [*results, *concluded], failures, past.told, two_names(serials or {}))
+    places = shared_places(seen)
+    commons = common_checks(seen, _held_back(places))
+    held_back = _held_back([*places, *commons])
     seen = {name: replace(node, held_back=held_back.get(name, frozenset())) for name, node in seen.items()}
     expected = {node.name: node.serials.get("chassis", "") for node in nodes}
     common = Terms(info.tier, not partial, partial, run=info.run, started=info.started, repeats=repeats or Repeats())
@@ -77,7 +80,8 @@ def judge(
         "complete": not partial, "partial": partial, "narrowed": info.narrowed, "interrupted": info.interrupted,
         "replay_of": info.replay_of, "expired_waivers": list(info.expired), "limits": info.limits,
         "nodes": verdicts, "isolate": fold(_isolated(verdicts)),
-        "fleet_findings": [*login_findings(seen), *check_findings(commons, reached), *several_findings(results)],
+        "fleet_findings": [*login_findings(seen), *silent_places(seen), *place_findings(places), *check_findings(commons, reached),
+                           *several_findings(results)],
         "observations": [dict(each) for each in observations], "history": past.about(),
         "missing": [{"check": each.check, "node": each.node, "component": each.component, "item": item(each)}
                     for each in book.missing],
@@ -101,7 +105,7 @@ def _partial(info: RunInfo, planned: Sequence[Planned], book: Reconciliation) ->
     return "; ".join(filter(None, why))
 
 
-def _held_back(commons: Iterable[Common]) -> dict[str, frozenset[str]]:
+def _held_back(commons: Iterable[Common | Shared]) -> dict[str, frozenset[str]]:
     checks: dict[str, set[str]] = {}
     for each in commons:
         for name in each.names:
@@ -120,7 +124,7 @@ def _verdict(node: Observed, terms: Terms) -> dict[str, Any]:
         "verdict": ruling.verdict, "certified": not (hindering or hours), "state": node.state, "action": ruling.action,
         "reason": "; ".join([*hindering, *hours]),
         "findings": [each.told() for each in seen.findings],
-        "open": [each.told() for each in seen.carried], "suspects": list(seen.suspects),
+        "open": [each.told() for each in seen.carried], "suspects": list(seen.suspects), "same_machine": list(node.doubled),
         "coverage": coverage(node) if node.in_service else {"planned": 0, "measured": 0},
         "waived": [_waived(each) for each in node.planned if each.waived],
         "unreachable": _cause(failure) if failure else None,
@@ -143,8 +147,13 @@ def _waived(planned: Planned) -> dict[str, str]:
 
 
 def _isolated(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [name for name, each in verdicts.items() if (each["verdict"] == "failed" and each["action"] in ISOLATING)
-            or any(finding.get("isolates") for finding in each["findings"])]
+    return [name for name, each in verdicts.items() if _isolates(each) and not each["same_machine"]]
+
+
+def _isolates(node: Mapping[str, Any]) -> bool:
+    """A hard fault at once, a soft one when it has repeated."""
+    hard = node["verdict"] == "failed" and node["action"] in ISOLATING
+    return hard or any(each.get("isolates") for each in node["findings"])
 
 
 def _counts(

@@ -121,6 +121,11 @@ def obstacles(node: Observed, ruling: Ruling, terms: Terms) -> list[str]:
     return [reason for each in OBSTACLES for reason in each(node, terms)]
 
 
+def _two_names(node: Observed, terms: Terms) -> Sequence[str]:
+    """Nobody knows which of the names is meant, so none is certified, nor isolated."""
+    return [f"one machine answers as {node.name} and {' and '.join(node.doubled)}"] if node.doubled else []
+
+
 def _common_cause(node: Observed, terms: Terms) -> Sequence[str]:
     first, *others = sorted(node.held_back) or [""]
     more = f" and {len(others)} more" if others else ""
@@ -162,4 +167,6 @@ def _left_out(node: Observed, terms: Terms) -> Sequence[str]:
     return terms.accepted.obstacles if terms.accepted else []
 
 
-OBSTACLES: tuple[Callable[[Observed, Terms], Sequence[str]], ...] = (_common_cause, _warnings, _gaps, _several, _left_out, _run)
+OBSTACLES: tuple[Callable[[Observed, Terms], Sequence[str]], ...] = (
+    _two_names, _common_cause, _warnings, _gaps, _several, _left_out, _run,
+)

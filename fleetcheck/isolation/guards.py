@@ -55,7 +55,8 @@ def unmeasured(case: Case, wish: Wish) -> str:
     """A node that nobody could look at has shown no fault."""
     if wish.verdict in ("unreachable", "unknown"):
         return f"its verdict is {wish.verdict}: nothing was measured that speaks against it"
-    return "" if wish.checks else "no finding of its own stands against it, only such as many nodes share, warnings or gaps"
+    return "" if wish.checks else ("no finding of this run stands against it, only such as many nodes share or earlier runs left open, "
+                                   "warnings or gaps")
 
 
 def stale(case: Case, wish: Wish) -> str:

@@ -43,8 +43,10 @@ def _wish(name: str, node: Mapping[str, Any]) -> Wish:
 
 
 def _isolates(finding: Mapping[str, Any]) -> bool:
-    """Whether a finding may take a node out of service: the node's own, more than a warning, and its cure needs the node idle."""
-    return not finding["common_cause"] and finding["severity"] in ("fatal", "degraded") and finding["action"] in ISOLATING
+    """Whether a finding may take a node out of service: the node's own, measured by this run, more than a warning and often enough, and its
+    cure needs the node idle."""
+    grave = finding["severity"] in ("fatal", "degraded") and not finding.get("suspect")
+    return bool(grave and not finding["common_cause"] and not finding.get("open_since") and finding["action"] in ISOLATING)
 
 
 def _gravity(severity: str) -> int:

@@ -11,6 +11,7 @@ from fleetcheck.inventory import Node, fold
 from fleetcheck.records import ACTIONS, SEVERITIES, Result
 from fleetcheck.report.case import part_text
 from fleetcheck.report.lines import NAMED, Block, Line, said, several
+from fleetcheck.report.past_words import consequences, past_words, suspect_words
 
 Verdict = Mapping[str, Any]
 Finding = Mapping[str, Any]
@@ -78,7 +79,9 @@ def _key(finding: Finding, name: str) -> Key:
 
 
 def independent(findings: Sequence[Finding]) -> list[Finding]:
-    """The cause, and graver findings about other parts than its own; the rest follows from it."""
+    """The causes, warnings left out; the rest follows from them. Verdicts of runs before this was told: by the parts they share."""
+    if all("since" in each for each in findings):
+        return [findings[0], *(each for each in findings[1:] if not each.get("follows") and each["severity"] != "warn")]
     parts = slots(findings[0])
     others = [each for each in findings[1:] if each["severity"] != "warn"]
     return [findings[0], *(each for each in others if not parts & slots(each))]
@@ -96,14 +99,21 @@ def slot(part: Mapping[str, str]) -> str:
 
 def _fault(keys: Sequence[Key], names: Sequence[str], verdicts: Mapping[str, Verdict]) -> Iterator[Line]:
     yield from _cause(keys[0], f"{_fold(names)}: ", 1)
+    yield from _follows(own_findings(verdicts[names[0]])[0], 2)
     for key in keys[1 : 1 + NAMED]:
         yield from _cause(key, "", 2)
     told = {key[0] for key in keys[: 1 + NAMED]}
     also = [each["check"] for name in names for each in own_findings(verdicts[name])
-            if each["check"] not in told and each["severity"] != "warn"]
+            if each["check"] not in told and each["severity"] != "warn" and not each.get("follows")]
     if also:
         yield Line(f"also: {said(several(also))}", 2)
     yield from _where(names, verdicts)
+
+
+def _follows(finding: Finding, indent: int) -> Iterator[Line]:
+    words = consequences(finding)
+    if words:
+        yield Line(said(words), indent)
 
 
 def _cause(key: Key, prefix: str, indent: int) -> Iterator[Line]:
@@ -125,7 +135,14 @@ def _pieces(node: Verdict) -> str:
         if part.get("serial") or slot(part) not in parts:
             parts[slot(part)] = part
     machine = [f"machine serial {node['serial']}"] if node["serial"] else []
-    return said(several([*machine, *map(part_text, parts.values())], 1 + NAMED))
+    past = past_words(own_findings(node)[0])
+    return said("; ".join(filter(None, [past, several([*machine, *map(part_text, parts.values())], 1 + NAMED)])))
+
+
+def suspects(verdicts: Mapping[str, Verdict]) -> list[Block]:
+    """What was found within the window, is not there now, and is held against nobody."""
+    return [[Line(said(f"{name}: {each['check']}: {generic(each['message'], name)} ({suspect_words(each)})"), 1)]
+            for name, node in verdicts.items() for each in node.get("suspects", ()) if each["state"] != "failing"]
 
 
 def warnings(verdicts: Mapping[str, Verdict]) -> list[Block]:

@@ -12,6 +12,7 @@ from fleetcheck.inventory import fold
 from fleetcheck.report import causes
 from fleetcheck.report.case import part_text
 from fleetcheck.report.lines import Block, Line, said
+from fleetcheck.report.past_words import past_words
 
 STATES = ("NEW", "STILL", "HEALED", "UNPROVEN")
 """UNPROVEN: seen in the last complete run, and this run has not measured that it is gone."""
@@ -60,10 +61,10 @@ def compare(now: Verdicts, earlier: Iterable[Verdicts], passed: Container[tuple[
     """
     runs = iter(earlier)
     last = next(runs, None)
-    found = [*_present(now)]
+    found = list(_present(now))
     if last is None:
         return Comparison(changes=tuple(_gravest_first(found)))
-    still = {(each.node, each.check, each.parts): each for each in found if _saw(last, now, each)}
+    still = {(each.node, each.check, each.parts): each for each in found if each.state == "NEW" and _saw(last, now, each)}
     dated = _dated(still, now, last, runs)
     fresh = [dated.get((each.node, each.check, each.parts), each) for each in found]
     return Comparison(last["run"], last["started"], tuple(_gravest_first([*fresh, *_gone(now, last, passed)])))
@@ -76,12 +77,14 @@ def _present(verdicts: Verdicts, state: str = "NEW") -> Iterator[Change]:
         if node["unreachable"]:
             message = node["unreachable"]["message"]
             yield Change(state, name, LOGIN, "unreachable", node["action"], message, verdicts["started"], node["serial"])
-        elif own and own[0]["severity"] != "warn":
+        if own and own[0]["severity"] != "warn":
             chosen = causes.independent(own)
             for each in chosen:
                 also = len(own) - len(chosen) if each is own[0] else 0
-                yield Change(state, name, each["check"], each["severity"], each["action"], each["message"], verdicts["started"],
-                             node["serial"], each["component"], tuple(map(part_text, each["parts"])), also)
+                open_one = state == "NEW" and each.get("open_since")
+                yield Change("UNPROVEN" if open_one else state, name, each["check"], each["severity"], each["action"], each["message"],
+                             each.get("since") or verdicts["started"], node["serial"], each["component"],
+                             tuple(map(part_text, each["parts"])), also, past_words(each, brief=True) if state == "NEW" else "")
 
 
 def _saw(earlier: Verdicts, now: Verdicts, change: Change) -> bool:
@@ -115,12 +118,17 @@ def _other_parts(one: Finding, other: Finding) -> bool:
 
 def _dated(still: dict[Any, Change], now: Verdicts, last: Verdicts, runs: Iterator[Verdicts]) -> dict[Any, Change]:
     """Those changes as STILL, each with the start of the oldest run that saw it without a gap."""
-    dated = {key: replace(each, state="STILL", since=last["started"]) for key, each in still.items()}
+    dated = {key: replace(each, state="STILL", since=_older(each.since, last["started"])) for key, each in still.items()}
     open_ones = dict(still)
     while open_ones and (run := next(runs, None)) is not None:
         open_ones = {key: each for key, each in open_ones.items() if _saw(run, now, each)}
-        dated |= {key: replace(dated[key], since=run["started"]) for key in open_ones}
+        dated |= {key: replace(dated[key], since=_older(dated[key].since, run["started"])) for key in open_ones}
     return dated
+
+
+def _older(one: str, other: str) -> str:
+    """The earlier of two moments; a finding's own date may be that of a run of another tier."""
+    return min(one, other, key=lambda moment: moment[:19])
 
 
 def _gone(now: Verdicts, last: Verdicts, passed: Container[tuple[str, str]]) -> Iterator[Change]:

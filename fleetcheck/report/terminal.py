@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from fleetcheck.inventory import Node, fold
-from fleetcheck.records import ACTIONS, Result
+from fleetcheck.records import ACTIONS, TIERS, Result
 from fleetcheck.report import causes, changes, hours
 from fleetcheck.report.changes import Comparison
 from fleetcheck.report.lines import Line, said, section
@@ -25,7 +25,7 @@ DO = {
 }
 SILENT = {"unreachable": "find out why nobody can log in", "unknown": "find out why it told nothing"}
 LINES = {
-    "missing": 3, "changes": 6, "controller": 8, "unreachable": 6, "failed": 11, "degraded": 7, "warnings": 3, "observed": 3,
+    "missing": 3, "changes": 6, "controller": 8, "unreachable": 6, "failed": 11, "degraded": 7, "suspects": 4, "warnings": 3, "observed": 3,
     "unmeasured": 4, "out of service": 2, "waived": 3, "hours": 5, "uncertified": 2, "next": 7,
 }
 """Lines a section may take, so that a page of 64 nodes stays readable; more is said to be more."""
@@ -66,11 +66,12 @@ def page(
         *section(*_titled("CONTROLLER AND CONFIGURATION", causes.controller(verdicts["fleet_findings"])),
                  limit["controller"], "bold magenta"),
         *_changed(comparison, limit["changes"]),
-        *section(f"UNREACHABLE: {_count(verdicts, 'unreachable')}", causes.unreachable(found), limit["unreachable"],
-                 "bold red"),
+        *section(f"UNREACHABLE: {_nodes(sum(bool(each['unreachable']) for each in found.values()))}", causes.unreachable(found),
+                 limit["unreachable"], "bold red"),
         *section(f"FAILED: {_graded(found, 'fatal')}", causes.faults(found, "fatal"), limit["failed"], "bold red"),
         *section(f"DEGRADED: {_graded(found, 'degraded')}", causes.faults(found, "degraded"), limit["degraded"],
                  "bold yellow"),
+        *section("SUSPECTS of the last weeks, not there now, nobody is blamed", causes.suspects(found), limit["suspects"], "bold"),
         *section("WARNINGS, verdict unchanged", causes.warnings(found), limit["warnings"], "bold"),
         *section("BESIDE PEERS AND EARLIER RUNS, nobody is blamed", causes.observed(verdicts.get("observations", ())),
                  limit["observed"], "bold"),
@@ -94,10 +95,6 @@ def _changed(comparison: Comparison | None, lines: int) -> list[Line]:
 
 def _titled(title: str, blocks: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     return f"{title}: {len(blocks)} finding{'s' if len(blocks) != 1 else ''}", blocks
-
-
-def _count(verdicts: Mapping[str, Any], verdict: str) -> str:
-    return _nodes(verdicts["counts"]["nodes"][verdict])
 
 
 def _graded(found: Mapping[str, Any], severity: str) -> str:
@@ -170,8 +167,18 @@ def _work(verdicts: Mapping[str, Any], inventory: str) -> list[list[Line]]:
         if node["state"] == "in-service" and not idle:
             work[-ACTIONS.index(node["action"]), _do(node)].append(name)
     todo = [[Line(f"{said(fold(names))}: {what}", 1)] for (_, what), names in sorted(work.items())]
-    proof = Line(f"prove the work below done: {_retest(verdicts, inventory, work.values())}", 1, whole=True)
-    return [[proof], *todo] if todo else []
+    proofs = [Line(f"prove the work below done: {_retest(tier, inventory, names)}", 1, whole=True)
+              for tier, names in _tiers(verdicts, work.values()).items()]
+    return [*([proof] for proof in proofs), *todo] if todo else []
+
+
+def _tiers(verdicts: Mapping[str, Any], groups: Iterable[Sequence[str]]) -> dict[str, list[str]]:
+    """By tier, the nodes it proves repaired: the run's own, or that in which a finding is open that this one does not ask for."""
+    found: dict[str, list[str]] = {}
+    for name in (name for group in groups for name in group):
+        asked = [verdicts["tier"], *(each.get("tier", "") for each in verdicts["nodes"][name].get("open", ()))]
+        found.setdefault(max(asked, key=lambda tier: TIERS.index(tier) if tier in TIERS else -1), []).append(name)
+    return found
 
 
 def _do(node: Mapping[str, Any]) -> str:
@@ -179,10 +186,9 @@ def _do(node: Mapping[str, Any]) -> str:
     return silent or DO[node["action"]]
 
 
-def _retest(verdicts: Mapping[str, Any], inventory: str, groups: Iterable[Sequence[str]]) -> str:
-    tier = f" --tier {verdicts['tier']}" if verdicts["tier"] else ""
-    names = [name for group in groups for name in group]
-    return f"pytest checks/ --inventory {shlex.quote(inventory)}{tier} --nodes {_quoted(names)}"
+def _retest(tier: str, inventory: str, names: Sequence[str]) -> str:
+    asked = f" --tier {tier}" if tier else ""
+    return f"pytest checks/ --inventory {shlex.quote(inventory)}{asked} --nodes {_quoted(names)}"
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ def test_one_gpu_under_two_names_is_one_part(made):
                made.result("sim-01", "test_xid", message="Xid 79", parts=(seen_by_kernel,), **made.FATAL)]
     text = page(made, results, [made.node("sim-01")])
     assert "sim-01: GPU 5 at 0000:5D:00.0 serial 1654922003245\n" in text
-    assert "also: test_xid" in text
+    assert "1 more finding follows: test_xid" in text
 
 
 def test_a_healthy_node_with_wrong_configuration_is_work_to_do(made):
@@ -81,7 +81,7 @@ def test_what_follows_from_a_dead_part_is_named_beside_its_cause_and_a_second_fa
     text = page(made, results, [made.node("sim-01")])
     assert "sim-01: GPU 5: lost" in text
     assert "GPU 1: 3 errors  [degraded → reset-gpu, test_ecc]" in text
-    assert "also: test_link" in text
+    assert "1 more finding follows: test_link" in text
 
 
 @pytest.mark.parametrize(("info", "words"), [

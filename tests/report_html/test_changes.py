@@ -106,3 +106,30 @@ def test_equal_changes_are_folded_for_the_terminal():
     found = compare(run(30, **nodes), [run(29, n1=node(), n2=node())], set())
     assert ["    NEW n[1-2]: GPU 5: lost  [test_gpu]"] == [str(line) for block in blocks(found) for line in block]
     assert "SINCE run-29, the last complete run, 2026-11-29T03:15:00+00:00: 2 NEW" == title(found)
+
+
+def told(**more):
+    """A finding as verdicts tell it since history weighs: dated, and folded."""
+    return {**finding(), "since": "2026-11-20T03:15:00", **more}
+
+
+def test_a_finding_that_was_carried_is_unproven_and_says_which_run_measured_it():
+    carried = node(told(open_since="run-27", tier="burnin", runs=2))
+    found = compare(run(30, a=carried), [run(29, a=carried)], set()).changes
+    assert [("UNPROVEN", "2026-11-20T03:15:00", "2 runs, not measured again since run run-27, tier burnin")] == [
+        (each.state, each.since, each.note) for each in found]
+
+
+def test_a_silent_node_with_an_open_finding_is_told_as_both():
+    silent = node(told(open_since="run-29"), unreachable=SILENT)
+    assert [("NEW", "a", "login"), ("UNPROVEN", "a", "test_gpu")] == states(run(30, a=silent), run(29, a=node(finding())))
+
+
+def test_a_finding_is_as_old_as_the_oldest_run_of_any_tier_that_saw_it():
+    found = compare(run(30, a=node(told(time=2))), [run(29, a=node(told()))], set()).changes
+    assert [("STILL", "2026-11-20T03:15:00", "2nd time")] == [(each.state, each.since, each.note) for each in found]
+
+
+def test_what_follows_from_a_cause_is_no_change_of_its_own():
+    both = node(told(consequences=["test_link"]), told(check="test_link", follows="test_gpu", parts=()))
+    assert [("NEW", "test_gpu", 1)] == [(each.state, each.check, each.also) for each in compare(run(30, a=both), [run(29, a=node())], set()).changes]

@@ -55,7 +55,7 @@ def test_the_report_command_writes_the_page_and_names_it(small, monkeypatch, cap
     assert not ended.value.code
     assert small.path.read_text().startswith("<!DOCTYPE html>")
     said = capsys.readouterr().out
-    assert "report.html" in said and "1 STILL" in said and "STILL n05: GPU 5: remap.pending 1  [" in said
+    assert "report.html" in said and "1 STILL" in said and "STILL n05: GPU 5: remap.pending 1 (2 runs)  [" in said
 
 
 @pytest.mark.parametrize("told", [

@@ -13,9 +13,10 @@ from fleetcheck.report.changes import Comparison
 from fleetcheck.report.html.evidence import NODES_WITH_CURVES, Found
 from fleetcheck.report.html.outcomes import CheckRow, Outcomes
 from fleetcheck.report.html.series import Series
+from fleetcheck.report.past_words import consequences, past_words, suspect_words
 
 NODE = ("name", "rack", "profile", "state", "verdict", "certified", "action", "reason", "serial", "planned", "measured", "marks",
-        "findings", "gaps", "unreachable", "use", "change", "parts", "hours")
+        "findings", "gaps", "unreachable", "use", "change", "parts", "hours", "suspects")
 """Columns of a node's list."""
 
 
@@ -72,6 +73,8 @@ def _node(name: str, node: Mapping[str, Any], labels: Mapping[str, str], outcome
         outcomes.marks.get(name, b"").decode(), [_finding(each, name, outcomes, texts) for each in node["findings"]], gaps,
         texts.number(_generic(silent["message"], name)) if silent else -1, found.use.get(name, ""), changed.get(name, ""),
         _parts(found.serials.get(name, ()), texts), texts.number(hours.of_node(node)),
+        [[each["check"], texts.number(_generic(each["message"], name)), texts.number(suspect_words(each))]
+         for each in node.get("suspects", ()) if each["state"] != "failing"],
     ]
 
 
@@ -87,8 +90,10 @@ def _parts(serials: Iterable[tuple[str, str, str]], texts: Texts) -> list[list[A
 
 def _finding(each: Mapping[str, Any], name: str, outcomes: Outcomes, texts: Texts) -> list[Any]:
     row = outcomes.checks.get(each["check"])
+    cause = f"follows from {each['follows']}" if each.get("follows") else ""
+    words = "; ".join(filter(None, [past_words(each), consequences(each), cause]))
     return [row.number if row else each["check"], each["severity"], each["action"], texts.number(_generic(each["message"], name)),
-            "; ".join(part_text(part) for part in each["parts"][:8]), int(each["common_cause"])]
+            "; ".join(part_text(part) for part in each["parts"][:8]), int(each["common_cause"]), texts.number(words) if words else -1]
 
 
 def _check(row: CheckRow, outcomes: Outcomes) -> dict[str, Any]:

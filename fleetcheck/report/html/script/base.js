@@ -58,7 +58,7 @@ function cells(node) {
   return node.cells;
 }
 
-/** Findings that count against the node first, as [check, severity, action, text, parts, common]. */
+/** Findings that count against the node first, as [check, severity, action, text, parts, common, past]. */
 const own = (node) => node.findings.filter((finding) => !finding[5]);
 
 /** Why a node is what it is, in one line. */

@@ -14,10 +14,16 @@ function commands(node) {
 const detail = (title, ...children) => h("section", {}, h("h3", {}, title), ...children);
 
 function findingsOf(node) {
-  return node.findings.map(([check, severity, action, message, parts, common]) => h("article", {},
+  return node.findings.map(([check, severity, action, message, parts, common, past]) => h("article", {},
     h("p", { class: "cause" }, text(message)),
     h("p", { class: "facts" }, badge(severity), ` ${checkName(check)} → ${action}${common ? " · shared by many nodes: not held against this one" : ""}`),
+    past >= 0 ? h("p", { class: "past" }, text(past)) : null,
     parts ? h("p", { class: "where" }, parts) : null));
+}
+
+function suspectsOf(node) {
+  return node.suspects.map(([check, message, standing]) => h("article", {},
+    h("p", { class: "cause" }, text(message)), h("p", { class: "facts" }, `${check} · ${text(standing)}`)));
 }
 
 function gapsOf(node) {
@@ -47,6 +53,7 @@ function openNode(node) {
       ` ${node.measured} of ${node.planned} applicable checks measured.`),
     ...(node.unreachable >= 0 ? [detail("Not reached", h("p", {}, text(node.unreachable)))] : []),
     ...(node.findings.length ? [detail(plural(node.findings.length, "finding"), findingsOf(node))] : []),
+    ...(node.suspects.length ? [detail("Suspects of the last weeks, not there now", suspectsOf(node))] : []),
     ...(node.gaps.length ? [detail("Not measured", gapsOf(node))] : []),
     detail("Commands", commands(node).map(([words, command]) => h("p", {}, words, h("code", {}, command)))),
     ...(told.curves[node.name] ? [h("p", {}, h("a", { href: "#load", onclick: () => { close(); showLoad(node.name); } }, "its curves under load"))] : []),
