@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from fleetcheck import __version__, checkbook, doctor, exitcode, explain, history_page, prune, rejudge, rma, sandbox
+from fleetcheck.alerts import command as alerts
 from fleetcheck.burnin import commands as burnin
 from fleetcheck.imports import command as imports
 from fleetcheck.inventory import InventoryError, load, select
@@ -173,6 +174,16 @@ def isolate_nodes(run: RunName, backend: BackendName, apply: Apply = False, repo
 def release_nodes(run: RunName, backend: BackendName, apply: Apply = False, reports: Reports = Path("reports")) -> None:
     """Give back nodes that fleetcheck isolated and that this later run certified; anybody else's drain stays."""
     raise Done(isolation.release(isolation.Asked(find(reports, run), backend, apply, typer.echo)))
+
+
+@app.command("alert")
+def alert_people(
+    inventory: Annotated[Path, typer.Argument(metavar="INVENTORY", help="the fleet; its alerts: says whom to tell")],
+    reports: Reports = Path("reports"),
+    apply: Annotated[bool, typer.Option("--apply", help="tell them; without, only show what stands")] = False,
+) -> None:
+    """Tell Alertmanager and a webhook how the fleet stands, and what has ended; exit code 1 when one of them did not take it."""
+    raise Done(alerts.run(inventory, reports, apply, sys.stdout))
 
 
 @app.command("import")

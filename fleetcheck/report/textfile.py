@@ -98,9 +98,13 @@ def name(fleet: str, tier: str) -> str:
     >>> name("rack12", "quick"), name("a/b", "full")
     ('fleetcheck-rack12-quick.prom', 'fleetcheck-a_b.07f4401c-full.prom')
     """
+    return f"fleetcheck-{named(fleet)}-{tier}.prom"
+
+
+def named(fleet: str) -> str:
+    """A fleet's name as part of a file's; what had to be replaced leaves a mark."""
     safe = re.sub(r"[^A-Za-z0-9._-]", "_", fleet)
-    mark = "" if safe == fleet else f".{zlib.crc32(fleet.encode()):08x}"
-    return f"fleetcheck-{safe}{mark}-{tier}.prom"
+    return safe if safe == fleet else f"{safe}.{zlib.crc32(fleet.encode()):08x}"
 
 
 def checked(directory: str) -> Path:
