@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleetcheck.inventory import Inventory
-from fleetcheck.isolation import kubernetes
+from fleetcheck.isolation import kubernetes, outward
 from fleetcheck.isolation.file import FileList
 from fleetcheck.isolation.slurm import Slurm
 from fleetcheck.isolation.standing import Backend
@@ -41,7 +41,15 @@ def _kubernetes(site: Site) -> Backend:
     return kubernetes.connect(kubeconfig, entry.context, entry.node)
 
 
-BACKENDS: Mapping[str, Callable[[Site], Backend]] = {"slurm": _slurm, "kubernetes": _kubernetes, "file": _file}
+def _webhook(site: Site) -> Backend:
+    entry = site.inventory.isolation.webhook
+    if entry is None:
+        raise RunError(f"{site.inventory.path}: backend webhook needs a service; "
+                       "write isolation: {webhook: {url: https://…, secret_file: /etc/…}}")
+    return outward.connect(entry)
+
+
+BACKENDS: Mapping[str, Callable[[Site], Backend]] = {"slurm": _slurm, "kubernetes": _kubernetes, "webhook": _webhook, "file": _file}
 
 
 def backend(name: str, site: Site) -> Backend:

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from fleetcheck import nodeset
+from fleetcheck.alerts.terms import Webhook
 from fleetcheck.burnin.clock import duration
 
 FLEET, PARTITION = "fleet", "partition"
 """Budgets that need no label: of all nodes, and of what the backend itself calls a partition."""
 _BUDGET = re.compile(r"(\d{1,6})(%?)\Z")
-_URL = re.compile(r"https?://[^\s/@]+(/\S*)?\Z")
 
 
 def _age(text: str) -> str:
@@ -31,12 +31,6 @@ def _budget(text: str) -> str:
 def _template(text: str) -> str:
     if "{name}" not in text or not nodeset.is_name(text.replace("{name}", "n1")):
         raise ValueError(f"{text!r:.80} is no name; expected one with {{name}} in it, such as \"{{name}}.example\"")
-    return text
-
-
-def _url(text: str) -> str:
-    if not _URL.match(text):
-        raise ValueError(f"{text!r:.80} is no address; expected https://HOST/PATH, without user or password")
     return text
 
 
@@ -78,13 +72,6 @@ class KubernetesEntry(_Entry):
     node: NodeName = "{name}"
 
 
-class WebhookEntry(_Entry):
-    """Where acts are posted. secret_file: holds what signs them; left out, the environment does."""
-
-    url: Annotated[str, AfterValidator(_url)] = ""
-    secret_file: Path = ""
-
-
 class IsolationEntry(_Entry):
     """budgets: how many nodes with one value of a label may be out of service at once; ``fleet`` and ``partition`` need no label."""
 
@@ -93,7 +80,7 @@ class IsolationEntry(_Entry):
     file: Annotated[FileEntry, BeforeValidator(_given)] = FileEntry()
     slurm: Annotated[SlurmEntry, BeforeValidator(_given)] = SlurmEntry()
     kubernetes: Annotated[KubernetesEntry, BeforeValidator(_given)] = KubernetesEntry()
-    webhook: Annotated[WebhookEntry, BeforeValidator(_given)] = WebhookEntry()
+    webhook: Webhook | None = None
 
     @property
     def age_seconds(self) -> float:

@@ -229,7 +229,8 @@ def test_hostile_words_of_a_node_reach_no_terminal_and_no_list(site):
     ("{budgets: {leaf: 2}}", "made.yaml:7: no node has a label 'leaf'; expected one of: fleet, partition, rack"),
     ("{max_age: soon}", "made.yaml:7: isolation.max_age: 'soon' is no duration"),
     ("{backend: slurm}", "made.yaml:7: unknown key 'backend' under isolation; expected one of: max_age, budgets"),
-    ("{webhook: {url: ftp://x}}", "made.yaml:7: isolation.webhook.url: 'ftp://x' is no address; expected https://HOST/PATH"),
+    ("{webhook: {url: ftp://x, secret_env: X}}", "made.yaml:7: isolation.webhook.url: 'ftp://x' is no address; expected one such as https://"),
+    ("{webhook: {url: https://x}}", "a webhook is signed; expected one of secret_file: and secret_env:"),
     ("{kubernetes: {node: rack}}", "made.yaml:7: isolation.kubernetes.node: 'rack' is no name; expected one with {name} in it"),
 ])
 def test_bad_settings_are_refused_with_their_line(site, words, said):
