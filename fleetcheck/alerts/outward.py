@@ -1,4 +1,4 @@
-"""One POST to a monitoring service: its deadline, its certificate, no redirects, no secret in any message. Runs on the controller."""
+"""One POST to a service of the site: its deadline, its certificate, no redirects, no secret in any message. Runs on the controller."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ class Undelivered(Exception):
     """A service did not take what it was sent; the text says which, what was tried and why."""
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], ca_file: str | None = None, seconds: float = SECONDS) -> None:
-    """Raises Undelivered on anything but a 2xx answer within the deadline, InventoryError on a certificate file that cannot be read."""
+def post(url: str, body: bytes, headers: Mapping[str, str], ca_file: str | None = None, seconds: float = SECONDS,
+         read_bytes: int = READ_BYTES) -> bytes:
+    """The answer, as far as it is read. Raises Undelivered on anything but a 2xx answer within the deadline, InventoryError on a
+    certificate file that cannot be read."""
     parts = urlsplit(url)
     where = f"{parts.scheme}://{parts.netloc}"
     connection = _connection(url, ca_file, seconds)
@@ -32,13 +34,14 @@ def post(url: str, body: bytes, headers: Mapping[str, str], ca_file: str | None 
         with _deadline(connection, seconds):
             connection.request("POST", parts.path or "/", body, {"Content-Type": "application/json", "User-Agent": "fleetcheck", **headers})
             answer = connection.getresponse()
-            said, status = answer.read(READ_BYTES), answer.status
+            said, status = answer.read(read_bytes), answer.status
     except (OSError, http.client.HTTPException, AttributeError) as error:
         raise Undelivered(f"{where}: no answer to POST within {seconds:g} s: {_why(error)}") from error
     finally:
         connection.close()
     if not 200 <= status < 300:
         raise Undelivered(f"{where}: POST was answered {status}: {' '.join(clean(said.decode('utf-8', 'replace'), 200).split())}")
+    return said
 
 
 def _connection(url: str, ca_file: str | None, seconds: float) -> http.client.HTTPConnection:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleetcheck.inventory import Inventory
-from fleetcheck.isolation import kubernetes, outward
+from fleetcheck.isolation import kubernetes, webhook
 from fleetcheck.isolation.file import FileList
 from fleetcheck.isolation.slurm import Slurm
 from fleetcheck.isolation.standing import Backend
@@ -46,7 +46,7 @@ def _webhook(site: Site) -> Backend:
     if entry is None:
         raise RunError(f"{site.inventory.path}: backend webhook needs a service; "
                        "write isolation: {webhook: {url: https://…, secret_file: /etc/…}}")
-    return outward.connect(entry)
+    return webhook.connect(entry)
 
 
 BACKENDS: Mapping[str, Callable[[Site], Backend]] = {"slurm": _slurm, "kubernetes": _kubernetes, "webhook": _webhook, "file": _file}

@@ -7,8 +7,7 @@ The contract is in docs/isolation.md. A request is a POST whose body is signed b
 from __future__ import annotations
 
 import datetime
-import hashlib
-import hmac
+import ipaddress
 import json
 import secrets
 from collections.abc import Callable, Collection, Mapping
@@ -17,12 +16,19 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from fleetcheck.alerts import outward
+from fleetcheck.alerts.outward import Undelivered
+from fleetcheck.alerts.payload import SIGNATURE, signature
+from fleetcheck.alerts.terms import Webhook as WebhookEntry
 from fleetcheck.isolation.standing import BackendError, Standing
 from fleetcheck.quoting import quoted
+from fleetcheck.run import RunError
 
-SIGNATURE = "X-Fleetcheck-Signature"
-Send = Callable[[str, bytes, Mapping[str, str]], tuple[int, bytes]]
-"""Posts a body; status and answer. Raises BackendError."""
+SECONDS = 30.0
+MOST_BYTES = 8 << 20
+SHORTEST_SECRET = 16
+Send = Callable[[bytes, Mapping[str, str]], bytes]
+"""Posts a body; the answer. Raises Undelivered."""
 
 
 class Webhook:
@@ -30,10 +36,8 @@ class Webhook:
 
     name = "webhook"
 
-    def __init__(self, url: str, secret: bytes, send: Send) -> None:
-        parts = urlsplit(url)
-        self._url, self._secret, self._send = url, secret, send
-        self._host = f"{parts.scheme}://{parts.netloc}"
+    def __init__(self, host: str, secret: bytes, send: Send) -> None:
+        self._host, self._secret, self._send = host, secret, send
 
     def read(self, nodes: Collection[str]) -> Mapping[str, Standing]:
         """One request."""
@@ -56,19 +60,34 @@ class Webhook:
 
     def _asked(self, what: Mapping[str, Any]) -> dict[str, Any]:
         body = json.dumps({"schema": 1, **what, "sent": _now(), "id": secrets.token_hex(8)}).encode()
-        status, answer = self._send(self._url, body, {SIGNATURE: signature(body, self._secret)})
-        if not 200 <= status < 300:
-            raise BackendError(f"{self._host}: act {what['act']} was answered {status}: {quoted(answer)}")
-        return _parsed(answer)
+        try:
+            return _parsed(self._send(body, {SIGNATURE: signature(body, self._secret)}))
+        except Undelivered as error:
+            raise BackendError(f"act {what['act']}: {error}") from None
 
 
-def signature(body: bytes, secret: bytes) -> str:
-    """What proves that a body is ours.
+def connect(entry: WebhookEntry) -> Webhook:
+    """The service an inventory names. Raises RunError or InventoryError on a secret or an address that cannot be used."""
+    parts = urlsplit(entry.url)
+    host = f"{parts.scheme}://{parts.netloc}"
+    if parts.scheme != "https" and not _loopback(parts.hostname or ""):
+        raise RunError(f"isolation.webhook: {host} is not encrypted, and its answers decide about nodes; expected https://")
+    secret = outward.secret(entry.secret_file, entry.secret_env, "secret of isolation.webhook")
+    if len(secret) < SHORTEST_SECRET:
+        raise RunError(f"isolation.webhook: its secret has {len(secret)} bytes; expected at least {SHORTEST_SECRET}, such as of: "
+                       "openssl rand -hex 32")
 
-    >>> signature(b"{}", b"key")[:20]
-    'sha256=a777724d943eb'
-    """
-    return f"sha256={hmac.new(secret, body, hashlib.sha256).hexdigest()}"
+    def send(body: bytes, headers: Mapping[str, str]) -> bytes:
+        return outward.post(entry.url, body, headers, entry.ca_file, SECONDS, MOST_BYTES)
+
+    return Webhook(host, secret, send)
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _now() -> str:

@@ -147,7 +147,9 @@ def commands(verdicts: Mapping[str, Any], run_dir: Path, inventory: str) -> list
     """What to type and what to do next, in that order."""
     run = shlex.quote(str(run_dir))
     resume = [[Line(f"finish the run: pytest checks/ --resume {run}", 1, whole=True)]] if verdicts["missing"] else []
-    return [*resume, *_closer(verdicts, run), *_work(verdicts, inventory)]
+    isolate = f"see what taking {said(verdicts['isolate'])} out of service would change: fleetcheck isolate {run} --backend BACKEND"
+    out = [[Line(isolate, 1, whole=True)]] if verdicts["isolate"] and verdicts["complete"] else []
+    return [*resume, *_closer(verdicts, run), *out, *_work(verdicts, inventory)]
 
 
 def _closer(verdicts: Mapping[str, Any], run: str) -> list[list[Line]]:

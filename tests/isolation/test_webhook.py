@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from nights import FAULT, inventory_text
 
-from fleetcheck.isolation import outward
-from fleetcheck.isolation.webhook import SIGNATURE, signature
+from fleetcheck.alerts.payload import SIGNATURE, signature
+from fleetcheck.isolation import webhook
 
 FIRST, SECOND = "20261130-020000-aaaa", "20261130-030000-bbbb"
 SECRET = "7d1e-a-secret-of-the-site"
@@ -115,12 +115,12 @@ def test_the_service_is_told_and_shows_it(hooked, service):
 def test_another_secret_is_refused(hooked, service, monkeypatch):
     monkeypatch.setenv("FLEET_SECRET", "another-secret-of-somebody")
     code, said = hooked.act("isolate", hooked.night(FIRST, {"n2": FAULT}), "--apply")
-    assert 3 == code and "act read was answered 401: 'who are you?'" in said and "nothing was changed" in said
+    assert 3 == code and "POST was answered 401: who are you?" in said and "nothing was changed" in said
 
 
 @pytest.mark.parametrize(("answer", "said"), [
-    ((500, b"\x1b[31mno"), "act read was answered 500: '\\x1b[31mno'"),
-    ((302, b""), "act read was answered 302"),
+    ((500, b"\x1b[31mno"), "POST was answered 500: \\x1b[31mno"),
+    ((302, b""), "POST was answered 302"),
     ((200, b"<html>"), "has no nodes"),
     ((200, b'{"nodes": []}'), "has no nodes"),
     ((200, b'{"nodes": {}}'), "n2: the backend does not know this node"),
@@ -135,17 +135,17 @@ def test_an_answer_that_is_none_leaves_everything_as_it_is(hooked, service, answ
 
 
 def test_a_service_that_hangs_is_left_at_its_deadline(hooked, service, monkeypatch):
-    monkeypatch.setattr(outward, "SECONDS", 0.3)
+    monkeypatch.setattr(webhook, "SECONDS", 0.3)
     service.trouble = {1: "hang"}
     code, said = hooked.act("isolate", hooked.night(FIRST, {"n2": FAULT}), "--apply")
-    assert 3 == code and "did not answer a POST within 0.3 s" in said
+    assert 3 == code and "no answer to POST within 0.3 s" in said
 
 
 def test_a_service_that_is_not_there_is_one_sentence(hooked, service):
     run = hooked.night(FIRST, {"n2": FAULT})
     service.close()
     code, said = hooked.act("isolate", run, "--apply")
-    assert 3 == code and "did not answer a POST within 30 s: 'Connection refused'" in said
+    assert 3 == code and "no answer to POST within 30 s: Connection refused" in said
 
 
 def test_what_the_service_does_not_show_is_not_confirmed(hooked, service):
@@ -155,9 +155,9 @@ def test_what_the_service_does_not_show_is_not_confirmed(hooked, service):
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    ("url: https://drain.example, secret_env: NO_SUCH_VARIABLE", "the secret in $NO_SUCH_VARIABLE has 0 bytes; expected at least 16"),
+    ("url: https://drain.example, secret_env: NO_SUCH_VARIABLE", "secret of isolation.webhook: $NO_SUCH_VARIABLE is empty; expected the secret there"),
     ("url: http://drain.example, secret_env: FLEET_SECRET", "http://drain.example is not encrypted"),
-    ("url: https://drain.example, secret_file: /no/such", "cannot read the secret in /no/such: No such file or directory"),
+    ("url: https://drain.example, secret_file: /no/such", "cannot read /no/such: No such file or directory"),
     ("url: https://drain.example, secret_env: FLEET_SECRET, ca_file: /no/such", "ca_file /no/such: No such file or directory"),
     ("url: https://drain.example, secret_file: {open}", "can be read by every user of this machine; chmod 600"),
 ])
