@@ -211,10 +211,17 @@ def _ports(text: str) -> str:
     return text
 
 
+class NcclTestsEntry(Entry):
+    """folder: where nccl-tests was built, left out for PATH; launcher: the words that start it over several nodes."""
+
+    folder: Annotated[str, AfterValidator(_argument)] | None = None
+    launcher: Annotated[tuple[Annotated[str, AfterValidator(_argument)], ...], BeforeValidator(_words)] | None = None
+
+
 class InterconnectEntry(Entry):
     """How ranks of several nodes talk. interface: of sockets (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME); hcas: NCCL_IB_HCA; plugin:
     NCCL_NET_PLUGIN; environment: any other variable, which goes before those; ports: where rendezvous may listen; device: cuda (NCCL) or
-    cpu (gloo); per_node: ranks of a node; most_bytes: the largest message.
+    cpu (gloo); per_node: ranks of a node; most_bytes: the largest message; nccl_tests: the programs for a cross-check.
     """
 
     interface: Word | None = None
@@ -225,6 +232,7 @@ class InterconnectEntry(Entry):
     device: Literal["auto", "cuda", "cpu"] | None = None
     per_node: Annotated[int, Field(ge=1, le=64)] | None = None
     most_bytes: Annotated[int, Field(ge=8, le=8 << 30)] | None = None
+    nccl_tests: NcclTestsEntry | None = None
 
 
 class RackPower(Entry):

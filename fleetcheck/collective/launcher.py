@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from fleetcheck.collective import talk
+from fleetcheck.collective import nccl_tests, talk
 from fleetcheck.collective.bench import Bench
 from fleetcheck.collective.members import Ready, ports_of
 from fleetcheck.collective.ranks import member
@@ -155,3 +155,12 @@ def _all_at_once(ask: Callable[[int], Evidence], count: int) -> list[Evidence]:
         return list(pool.map(ask, range(count)))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def run_nccl_tests(exchange: Asks, nodes: Sequence[Node], op: str, sizes: tuple[int, int], per_node: int, terms: Terms) -> Evidence:
+    """nccl-tests over these nodes, started on the first: evidence of probe ``nccl-tests``. Raises ValueError for an inventory without a
+    launcher.
+    """
+    asked = nccl_tests.settings(nodes, op, *sizes, per_node, terms.seconds)
+    return exchange.ask(nodes[0], Request(terms.run, STAGE, "nccl-tests", ("nccl_tests",), terms.seconds + MARGIN_SECONDS,
+                                          {"nccl_tests": asked}))

@@ -49,14 +49,12 @@ def environment(node: Node) -> dict[str, str]:
     'mlx5_0,mlx5_3'
     """
     said = _said(node)
-    found = {str(name): str(value) for name, value in (said.get("environment") or {}).items()}
-    if interface(node):
-        found.update(NCCL_SOCKET_IFNAME=interface(node), GLOO_SOCKET_IFNAME=interface(node))
+    found = {"NCCL_SOCKET_IFNAME": interface(node), "GLOO_SOCKET_IFNAME": interface(node)} if interface(node) else {}
     if said.get("hcas"):
         found["NCCL_IB_HCA"] = ",".join(map(str, said["hcas"]))
     if said.get("plugin"):
         found["NCCL_NET_PLUGIN"] = str(said["plugin"])
-    return found
+    return {**found, **{str(name): str(value) for name, value in (said.get("environment") or {}).items()}}
 
 
 def _said(node: Node) -> Mapping[str, Any]:

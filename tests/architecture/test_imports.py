@@ -16,7 +16,7 @@ PACKAGE = Path(fleetcheck.__file__).parent
 CHECKS = shipped_checks()
 PURE = ("verdict", "verdict_rules", "common_cause", "reconcile", "exitcode", "plan", "outcome", "bound", "view", "absent",
         "outliers", "consistency", "exchanged", "measured", "installed", "history_queries",
-        *(f"collective/{name}" for name in ("bench", "ranks", "figures", "reading_ranks", "members", "talk")),
+        *(f"collective/{name}" for name in ("bench", "ranks", "figures", "reading_ranks", "members", "talk", "way", "curve", "aside", "nccl_tests")),
         *(f"isolation/{name}" for name in ("act", "budgets", "guards", "isolations", "mark", "page", "proof", "releases", "standing", "terms", "wish")),
         *(f"acceptance/{name}" for name in ("standing", "restart", "hours", "limits")),
         *(f"collective/{name}" for name in ("campaign/course", "campaign/ran", "trial", "topology", "rounds", "slow", "observation", "ledger", "switches", "plane", "wide", "merge",

@@ -1,5 +1,7 @@
 """Trials over simulated nodes: every collective measured and right, rails apart, nothing left behind."""
 
+from dataclasses import replace
+
 import pytest
 from rack import Rack, ranks_left
 
@@ -15,6 +17,16 @@ def rack(tmp_path_factory):
 
 def test_every_node_can_take_part(rack):
     assert ["n1", "n2", "n3"] == sorted(rack.ready) and {} == rack.refused
+
+
+def test_rails_are_measured_each_by_itself(rack):
+    ready = {name: replace(each, ranks=2) for name, each in rack.ready.items()}
+    trial = rack.trial("n1", "n2", benches=[Bench("all_reduce", (1 << 18,), 5, 1, rail="each"), Bench("send_recv", (1 << 18,), 3, 1)],
+                       ready=ready).run.trial
+    assert ("ok", "") == (trial.outcome, trial.message)
+    rails = {(value.metric, value.sender, value.rail) for value in trial.values}
+    assert {("all_reduce_busbw_gb_s_256KiB", "", "0"), ("all_reduce_busbw_gb_s_256KiB", "", "1")} <= rails
+    assert {("send_recv_busbw_gb_s_256KiB", sender, rail) for sender in ("n1", "n2") for rail in "01"} <= rails
 
 
 def test_every_collective_is_measured_and_right(rack):

@@ -22,6 +22,7 @@ from fleetcheck.node.collectors import (
     memory,
     modules,
     monitoring,
+    nccl_tests,
     neighbours,
     network,
     packages,
@@ -70,6 +71,7 @@ COLLECTORS = (
     ("load_start", load_start.collect, 90),
     ("load_poll", load_poll.collect, 30),
     ("load_end", load_end.collect, 90),
+    ("nccl_tests", nccl_tests.collect, 3600),
     ("rank_ready", rank_ready.collect, 115),
     ("rank_run", rank_run.collect, 14400),  # a trial's own deadline is shorter
     ("software", software.collect, 115),  # a cold import of torch from a shared file system takes a minute

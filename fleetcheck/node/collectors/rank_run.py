@@ -8,6 +8,7 @@ READS = (
     ("torch_python of the inventory, import torch", "any user"),
     ("/sys/class/net", "any user"),
     ("/sys/class/infiniband", "any user"),
+    ("/proc/net/snmp", "any user"),
     ("/dev/kmsg", "root or kernel.dmesg_restrict=0"),
     ("/proc/sys/kernel/random/boot_id", "any user"),
 )

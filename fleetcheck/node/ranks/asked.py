@@ -24,7 +24,6 @@ def checked(trial):
         "environment": environment(trial.get("environment") or {}), "device": device(trial),
         "torch_python": str(trial.get("torch_python") or ""),
         "prefix": [str(each) for each in trial.get("prefix") or ()], "bench": [bench(each) for each in trial.get("bench") or ()],
-        "stand_in": list(trial.get("stand_in") or ()),
     }
 
 

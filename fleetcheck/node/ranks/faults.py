@@ -49,9 +49,7 @@ class Faults:
             tensor[tensor.numel() // 2] += 1
 
 
-def of_rank(told, local_rank, device):
-    """The faults told in the request, else by the environment; none of a real accelerator."""
-    if device != "cpu":
-        return Faults([], local_rank)
-    entries = told or json.loads(os.environ.get(VARIABLE) or "[]")
+def of_rank(local_rank, device):
+    """The faults that the environment tells; none of a real accelerator."""
+    entries = json.loads(os.environ.get(VARIABLE) or "[]") if device == "cpu" else []
     return Faults([entry for entry in entries if isinstance(entry, dict)], local_rank)

@@ -40,8 +40,6 @@ class Meeting:
         self.voice.at("opening port %d" % self.port if master else "reaching for the master")
         if master and not reach.free(self.port):
             raise Refused("port-taken", "port %d is taken on this node" % self.port)
-        if master:
-            reach.resolved(self.host, self.port)
         local = None if master else reach.reach(self.host, self.port, self.seconds, self.voice.pulse)
         wait = datetime.timedelta(seconds=max(1.0, until - time.monotonic()))
         self.store = self.dist.TCPStore(self.host, self.port, self.world, master, wait, wait_for_workers=False)

@@ -55,13 +55,14 @@ def end_with_starter():
 
 def run(asked, voice):
     """Everything a rank does."""
+    reach.resolved(asked["master_addr"], asked["master_port"])
     torch = imported(asked, voice)
     try:
         own = device.opened(torch, asked["device"], asked["local_rank"])
     except device.NoDevice as error:
         raise Refused("no-device", str(error)) from None
     voice.at("going to the master")
-    wrong = faults.of_rank(asked["stand_in"], asked["local_rank"], own.kind)
+    wrong = faults.of_rank(asked["local_rank"], own.kind)
     wrong.before_arrival()
     dist = torch.distributed
     meeting = Meeting(dist, asked, voice)
