@@ -108,7 +108,7 @@ def examine(
 @app.command("plan")
 def plan_loads(
     inventory: Annotated[Path, typer.Argument(metavar="INVENTORY", help="the fleet")],
-    tier: Annotated[str, typer.Option(metavar="TIER", help="quick, full, burnin or acceptance")] = "burnin",
+    tier: Annotated[str, typer.Option(metavar="TIER", help="full, burnin or acceptance")] = "burnin",
     duration: Annotated[str, typer.Option(metavar="TIME", help="how long each node is loaded: 4h, 90min")] = "",
     until: Annotated[str, typer.Option(metavar="HH:MM", help="all loads have ended by then, in local time")] = "",
     max_loaded: Annotated[int | None, typer.Option(metavar="N", min=1, help="nodes under load at once")] = None,

@@ -13,13 +13,12 @@ from fleetcheck.profile import Profile
 LOADS = ("gemm", "hbm", "memtest", "hostlink", "peerlink", "sdc", "overlap", "cpu", "dram", "disk", "dcgm")
 ABOUT = ("telemetry", "snapshots", "load")
 """Answers of a load that belong to no single one."""
-SHORT: Mapping[str, float] = {"gemm": 15, "hbm": 12}
 FULL: Mapping[str, float] = {"gemm": 45, "hbm": 25, "memtest": 60, "hostlink": 20, "peerlink": 20, "sdc": 60, "overlap": 20,
                              "cpu": 25, "dram": 30, "disk": 25, "dcgm": 40}
 LONG: Mapping[str, float] = {"gemm": 300, "hbm": 120, "memtest": 300, "hostlink": 60, "peerlink": 60, "sdc": 300, "overlap": 120,
                              "cpu": 120, "dram": 180, "disk": 120, "dcgm": 600}
-TIMES: Mapping[str, Mapping[str, float]] = {"quick": SHORT, "full": FULL, "burnin": LONG, "acceptance": LONG}
-"""Seconds of each load, by tier."""
+TIMES: Mapping[str, Mapping[str, float]] = {"full": FULL, "burnin": LONG, "acceptance": LONG}
+"""Seconds of each load, by tier. Tier quick has none: a run that names no tier must not load a fleet."""
 CLOCKED = ("burnin", "acceptance")
 """Tiers that a duration makes longer."""
 ROUND_OVERHEAD_SECONDS = 6.0

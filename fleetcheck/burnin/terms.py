@@ -67,6 +67,10 @@ def settle(asked: Asked, inventory: Inventory, wanted: Mapping[str, Collection[s
     """The terms for these nodes. wanted: by node, what its checks ask of a load; resumed: some may have been loaded already, so
     that too little time is no reason to refuse. Raises LoadRefused or InventoryError.
     """
+    if asked.tier not in schedule.TIMES:
+        asks = ", ".join(sorted({load for loads in wanted.values() for load in loads} & {*schedule.LOADS, *schedule.ABOUT}))
+        raise LoadRefused(f"--tier {asked.tier} loads no node, and a check asks for {asks}, which a load tells; its marker needs tiers=(…) "
+                          f"without {asked.tier}, of {', '.join(schedule.TIMES)}")
     nodes = [node for node in inventory.nodes if node.name in wanted and node.claim]
     unclaimed = tuple(node.name for node in inventory.nodes if node.name in wanted and not node.claim)
     if not nodes:

@@ -125,14 +125,14 @@ def test_a_missing_program_is_refused_before_anything_starts(tmp_path):
     (tmp_path / "x.yaml").write_text((tmp_path / "x.yaml").read_text().replace("claim: none", "claim: slurm-job"))
     inventory = load(tmp_path / "x.yaml")
     with pytest.raises(LoadRefused, match="claim: slurm-job of n1 needs sbatch, squeue, scancel on this machine, and sbatch is not on PATH"):
-        settle(Asked("quick"), inventory, {"n1": ("gemm",)}, None, which=lambda name: None)
+        settle(Asked("full"), inventory, {"n1": ("gemm",)}, None, which=lambda name: None)
 
 
 def test_a_node_without_a_claim_is_refused_and_told_the_words(tmp_path):
     inventory_of(tmp_path)
     (tmp_path / "x.yaml").write_text((tmp_path / "x.yaml").read_text().replace(", claim: none", ""))
     with pytest.raises(LoadRefused, match="no claim is given, and a load needs one; write claim: slurm-job"):
-        settle(Asked("quick"), load(tmp_path / "x.yaml"), {"n1": ("gemm",)}, None)
+        settle(Asked("full"), load(tmp_path / "x.yaml"), {"n1": ("gemm",)}, None)
 
 
 @pytest.mark.parametrize(("words", "said"), [

@@ -93,11 +93,11 @@ def test_plan_says_it_all_before_anything_starts(tmp_path):
 
 def test_plan_of_some_nodes_counts_only_those(tmp_path):
     rack(tmp_path)
-    done = CliRunner().invoke(app, ["plan", str(tmp_path / "x.yaml"), "--tier", "quick", "--nodes", "n[01-02]"])
+    done = CliRunner().invoke(app, ["plan", str(tmp_path / "x.yaml"), "--tier", "full", "--nodes", "n[01-02]"])
     assert "2 nodes, 16 GPUs: n[01-02]" in done.output and "16.2 kW" in done.output and "OVER" not in done.output
 
 
 def test_power_without_node_watts_says_what_it_leaves_out(tmp_path):
     (tmp_path / "x.yaml").write_text("fleet: f\ndefaults: {profile: h100-sxm5-8, claim: none}\nnodes: {n1: }\n")
-    done = CliRunner().invoke(app, ["plan", str(tmp_path / "x.yaml"), "--tier", "quick"])
+    done = CliRunner().invoke(app, ["plan", str(tmp_path / "x.yaml"), "--tier", "full"])
     assert "at most 5.6 kW at once" in done.output and "GPUs alone: power: {node_watts: …} is not in the inventory" in done.output

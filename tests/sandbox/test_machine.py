@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from fleetcheck.facts import dcgm
 from fleetcheck.profiles import load_profile, shipped_profiles
 from fleetcheck.sandbox.machine import describe, machine
 from fleetcheck.sandbox.native import SYMBOLS, nvml_state
@@ -232,6 +233,12 @@ def test_commands_are_told_apart_by_their_words(healthy):
 def test_services_listen_where_proc_says(healthy):
     ports = {int(line.split()[1].partition(":")[2], 16) for line in read(healthy, "/proc/net/tcp").splitlines()[1:]}
     assert ports == set(map(int, re.findall(r"0\.0\.0\.0:(\d+)", said(healthy, "ss"))))
+
+
+def test_the_diagnostic_tests_hardware_from_its_second_level_on(with_gpus):
+    told = {level: dcgm.judge(dcgm.parse(said(with_gpus, f"dcgmi diag -r {level} -j"))) for level in (1, 2, 3)}
+    assert {slot.index for slot in with_gpus.gpus} == set(told[2]) == set(told[3])
+    assert {"error"} == {each.outcome for each in told[1].values()} and {"passed"} == {each.outcome for level in (2, 3) for each in told[level].values()}
 
 
 def test_a_cpu_host_has_no_trace_of_a_gpu():
