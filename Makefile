@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench docs detection noise localisation peers clean
+.PHONY: demo test lint bench docs detection noise steady localisation peers clean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -37,6 +37,11 @@ detection: $(STAMP)
 # 1,000 healthy nodes with natural variation: nothing may come of them.
 noise: $(STAMP)
 	$(BIN)/python tests/faults/noise.py
+
+# Healthy simulated nodes under short real loads, over and over: how often is one blamed? 304 node-runs take about an hour on two cores.
+RUNS ?= 38
+steady: $(STAMP)
+	nice $(BIN)/python tests/support/steady.py --runs $(RUNS)
 
 # How often exactly the culprits of a campaign are named, from simulated ones; SECONDS is the most that one row of the page may take.
 SECONDS ?= 600

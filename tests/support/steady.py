@@ -1,6 +1,6 @@
 """Healthy nodes under short real loads, over and over: does the same node get the same verdict? ``make steady`` says how often not.
 
-``python tests/burnin/steady.py [--runs N] [--duration TIME] [--reports DIR]``; eight nodes a run, each with a sandbox of its own.
+``python tests/support/steady.py [--runs N] [--duration TIME] [--reports DIR]``; eight nodes a run, each with a sandbox of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT)]
+sys.path.insert(0, str(ROOT))
 
 from fleetrun import CHECKS, run_pytest  # noqa: E402
 
