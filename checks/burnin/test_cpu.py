@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetcheck.facts.load_device import drifting
+from fleetcheck.facts.load_device import below, drifting, undisturbed
 from fleetcheck.facts.load_limits import known, limit
 
 RATES = ("rounds_s",)
@@ -20,6 +20,12 @@ def drift_fraction(profile):
     return limit(profile, "load_drift_fraction")
 
 
+@pytest.fixture
+def share(profile):
+    """How much of the processors' time the load must have had, for its speed to tell of them."""
+    return limit(profile, "load_processor_share")
+
+
 @pytest.mark.check(component="cpu", severity="fatal", action="replace", tiers=("full", "burnin", "acceptance"), needs="idle")
 def test_processors_compute_rightly(cpu_load):
     """Every core computes what it should. One that does not spoils data unnoticed: replace the processor named."""
@@ -27,12 +33,12 @@ def test_processors_compute_rightly(cpu_load):
 
 
 @pytest.mark.check(component="cpu", severity="degraded", action="isolate", tiers=("full", "burnin", "acceptance"), needs="idle")
-def test_processors_are_fast_enough(cpu_load, floor):
+def test_processors_are_fast_enough(cpu_load, floor, share):
     """The processors together compute as fast as their model does. Look at governor, power profile and cooling."""
-    assert not cpu_load.devices.offending(lambda cpu: cpu.rate("rounds_s") not in floor)
+    assert not cpu_load.devices.offending(lambda cpu: undisturbed(cpu, below(cpu, {"rounds_s": floor}, ""), share))
 
 
 @pytest.mark.check(component="cpu", severity="degraded", action="isolate", tiers=("burnin", "acceptance"), needs="idle")
-def test_processors_do_not_slow_down(cpu_load, drift_fraction):
+def test_processors_do_not_slow_down(cpu_load, drift_fraction, share):
     """The processors are as fast in the last tenth of the load as in the first. If they sink, look at their cooling."""
-    assert not cpu_load.devices.offending(lambda cpu: drifting(cpu, RATES, drift_fraction))
+    assert not cpu_load.devices.offending(lambda cpu: undisturbed(cpu, drifting(cpu, RATES, drift_fraction), share))

@@ -179,6 +179,19 @@ def drifting(device: Device, metrics: Sequence[str], bound: Bound) -> Concern | 
     return _verdict(*_sorted(((metric, "") for metric in metrics), sunk), f" (limit {bound})")
 
 
+def undisturbed(device: Device, found: Concern | bool, share: Bound) -> Concern | bool:
+    """A finding about the speed of processors, as long as the load had them to itself: NotMeasured where others used them meanwhile."""
+    if not found:
+        return False
+    values = device.tenths.numbers("processor_share", TENTHS)
+    if isinstance(values, Absent) or not values:
+        raise NotMeasured(f"{device.label}: the load told no share of the processors' time, so nobody knows if others used them")
+    least = float(min(values))
+    if not least >= (share.low or 0.0):  # not by "in": the result's limit is that of the speed
+        raise NotMeasured(f"{device.label}: others used the processors: it had {least:.0%} of their time at times (limit {share})")
+    return found
+
+
 def _sorted(asked: Iterable[tuple[str, str]], find: Callable[[str, str], str]) -> tuple[list[str], list[str]]:
     """What was found of each metric asked for, and why others could not be judged."""
     found, gaps = [], []

@@ -23,6 +23,8 @@ LIMITS: Mapping[str, Bound] = {
         "of the others' median", "stas00/ml-engineering: 5 % and more between GPUs of one node is normal; twice that", low=0.90),
     "load_drift_fraction": _bound(
         "of the first tenth", "warm-up of a cold node costs a few per cent; unverified", low=0.93),
+    "load_processor_share": _bound(
+        "of the processors' time", "daemons of a claimed node take a few per cent; unverified", low=0.90),
     "load_clock_fraction": _bound(
         "of the node's median", "clocks follow power and heat, so they spread like rates; stas00/ml-engineering: 5 % is normal", low=0.90),
     "load_power_fraction": _bound(

@@ -112,7 +112,7 @@ FAULTS = {
         "copies_and_matmul_overlap": "GPU 3: metrics.overlap_fraction 0.5 (limit ≥ 0.75 of the rate alone)",
         "no_gpu_overlaps_less_than_its_peers": "GPU 3: overlap_fraction 0.5, 54%"}),
     "a wrong core": (wrong("cpu", 0, address="core 17"), {"processors_compute_rightly": "cpu: 2 wrong: at core 17"}),
-    "slow processors": ({gpu("cpu", "metrics.rounds_s", 0): 900.0}, {"processors_are_fast_enough": "rounds_s 900.0 (limit ≥ 2000"}),
+    "slow processors": ({gpu("cpu", "metrics.rounds_s", 0): 900.0}, {"processors_are_fast_enough": "rounds_s 900 (limit ≥ 2000"}),
     "processors that sink": ({gpu("cpu", "tenths.rounds_s", 0): [3500.0] * 9 + [2000.0]}, {
         "processors_do_not_slow_down": "cpu: rounds_s sank to 57%"}),
     "host memory that forgets": (wrong("dram", 0), {"memory_keeps_every_pattern": "dram: 2 wrong: at 0x7f0010"}),

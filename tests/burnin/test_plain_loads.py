@@ -57,7 +57,7 @@ def test_every_core_is_loaded_and_its_results_are_known(run):
     assert result["ok"] and "1 of 1" == result["coverage"] and "" == cpu["error"]
     assert 0 == cpu["mismatch_count"] and cpu["metrics"]["verified_rounds"] >= 2 and cpu["metrics"]["rounds_s"] > 0
     assert {str(core) for core in os.sched_getaffinity(0)} == set(cpu["cores"])
-    assert {"rounds_s"} == {line["metric"] for line in lines}
+    assert {"rounds_s", "processor_share"} == {line["metric"] for line in lines} and 0 < cpu["metrics"]["processor_share"] <= 1.05
 
 
 def test_a_core_that_computes_wrongly_is_named(run):

@@ -18,9 +18,9 @@ RATES = {
     "gemm": {"tflops_bf16": 720.0, "tflops_fp8": 1300.0, "tflops_fp32": 50.0}, "hbm": {"copy_gb_s": 2600.0},
     "memtest": {"tested_bytes": 76e9, "tested_fraction": 0.94}, "hostlink": {"h2d_gb_s": 54.0, "d2h_gb_s": 52.0}, "peerlink": {},
     "sdc": {}, "overlap": {"overlap_fraction": 0.93},
-    "cpu": {"rounds_s": 3500.0}, "dram": {"dram_gb_s": 320.0}, "disk": {"disk_write_mb_s": 2900.0, "disk_read_mb_s": 5100.0},
+    "cpu": {"rounds_s": 3500.0, "processor_share": 0.98}, "dram": {"dram_gb_s": 320.0}, "disk": {"disk_write_mb_s": 2900.0, "disk_read_mb_s": 5100.0},
 }
-DRIFTING = ("tflops_bf16", "tflops_fp8", "tflops_fp32", "copy_gb_s", "rounds_s")
+DRIFTING = ("tflops_bf16", "tflops_fp8", "tflops_fp32", "copy_gb_s", "rounds_s", "processor_share")
 CASES = ("gemm-bf16-4096", "gemm-fp32-1000", "attention-bf16", "step-fp32")
 DIAGNOSTIC = {"DCGM Diagnostic": {"test_categories": [
     {"category": "Deployment", "tests": [{"name": "software", "results": [{"entity_group": "GPU", "entity_id": gpu, "status": "Pass"} for gpu in range(GPUS)]}]},

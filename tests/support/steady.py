@@ -1,6 +1,6 @@
 """Healthy nodes under short real loads, over and over: does the same node get the same verdict? ``make steady`` says how often not.
 
-``python tests/support/steady.py [--runs N] [--duration TIME] [--reports DIR]``; eight nodes a run, each with a sandbox of its own.
+``python tests/support/steady.py [--runs N] [--duration TIME] [--reports DIR]``; fourteen simulated nodes a run.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import argparse
 import math
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +24,10 @@ from fleetrun import CHECKS, run_pytest  # noqa: E402
 INVENTORY = """fleet: steady
 defaults: {{claim: none, scratch: /scratch, torch_python: {python}}}
 nodes:
-  host-[1-6]: {{profile: cpu-host, load: {{device: cpu, loads: [cpu, dram, disk]}}}}
+  host-[01-12]: {{profile: cpu-host, load: {{device: cpu, loads: [cpu, dram, disk]}}}}
   gpu-[1-2]: {{profile: h100-sxm5-8, load: {{device: cpu, devices: 2, loads: [gemm, sdc, dcgm], settings: {{dcgm: {{level: 2}}}}}}}}
 sandbox:
-  nodes: {{'host-[1-6],gpu-[1-2]': {{files: {{/scratch/README: "for loads\\n"}}}}}}
+  nodes: {{'host-[01-12],gpu-[1-2]': {{files: {{/scratch/README: "for loads\\n"}}}}}}
 """
 CONFIDENCE = 0.95
 
@@ -83,17 +84,20 @@ def upper(count: int, of: int) -> float:
 def main() -> int:
     """Run them, say what came of them; 0 when every node-run was healthy."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=38)
-    parser.add_argument("--duration", default="48s")
+    parser.add_argument("--runs", type=int, default=22)
+    parser.add_argument("--duration", default="60s")
     asked = parser.parse_args()
     steady = Steady()
     with tempfile.TemporaryDirectory(prefix="fleetcheck-steady-") as folder:
         (Path(folder) / "steady.yaml").write_text(INVENTORY.format(python=sys.executable))
         for number in range(1, asked.runs + 1):
-            done = run_pytest(CHECKS / "burnin", "--inventory", "steady.yaml", "--duration", asked.duration, "-n", "8", "--no-html", "-q",
+            began = time.monotonic()
+            done = run_pytest(CHECKS / "burnin", "--inventory", "steady.yaml", "--duration", asked.duration, "-n", "14", "--no-html", "-q",
                               "-p", "no:cacheprovider", cwd=folder, timeout=900, PYTHONPATH=str(ROOT))
             steady.add(done.verdicts, done.lines("results"))
-            print(f"run {number} of {asked.runs}, exit {done.status}: {', '.join(map(str, steady.verdicts.most_common()))}", flush=True)
+            print(f"run {number} of {asked.runs}, {time.monotonic() - began:.0f} s, exit {done.status}: {steady.lines()[0]}", flush=True)
+            for line in steady.lines()[3:]:
+                print(f"    {line[:200]}", flush=True)
     print("\n".join(steady.lines()))
     return int(set(steady.verdicts) != {"healthy"})
 

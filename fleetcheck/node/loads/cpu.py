@@ -98,6 +98,7 @@ def heard(report: Report, rounds: Dict[int, List[float]], core: int, line: Dict[
     rounds[core][0] += line["rounds"]
     rounds[core][1] += line["seconds"]
     report.sample("rounds_s", line["rounds"] * len(rounds), line["seconds"])
+    report.sample("processor_share", line["own"], line["passed"])
 
 
 def work(task: Task, core: int, tell: Callable[[Dict[str, Any]], None]) -> None:
@@ -114,7 +115,8 @@ def work(task: Task, core: int, tell: Callable[[Dict[str, Any]], None]) -> None:
                 tell({"wrong": {"expected": expected, "got": got, "pattern": name}})
         count += 1
         if time.monotonic() - began >= TELL_SECONDS or task.over():
-            tell({"rounds": count, "seconds": (time.process_time() - used) * wrong.slow})
+            own = time.process_time() - used
+            tell({"rounds": count, "seconds": own * wrong.slow, "own": own, "passed": time.monotonic() - began})
             count, began, used = 0, time.monotonic(), time.process_time()
 
 
