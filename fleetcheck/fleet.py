@@ -259,7 +259,8 @@ def open_fleet(settings: Settings) -> Fleet:
         origin = Path(earlier.facts.get("inventory_path", loaded.path))
     directory = settings.metrics_dir or loaded.alerts.metrics_dir
     if directory and not settings.replay:
-        settings = replace(settings, metrics_dir=str(textfile.checked(directory)))
+        said = "--metrics-dir" if settings.metrics_dir else f"{loaded.where('alerts', 'metrics_dir')}: metrics_dir"
+        settings = replace(settings, metrics_dir=str(textfile.checked(directory, said)))
     return Fleet(settings, loaded, inventories.select(loaded, settings.nodes, settings.group), origin, earlier)
 
 

@@ -77,7 +77,8 @@ def _silenced(run: Ran) -> set[str]:
 
 def _ticket(fleet: Fleet, name: str, tier: str, run: Ran) -> Alert:
     entry = _entry(run, name)
-    findings = causes.independent([each for each in causes.own_findings(entry) if each["severity"] != "warn"])
+    own = [each for each in causes.own_findings(entry) if each["severity"] != "warn"]
+    findings = causes.independent(own) if own else []
     message = findings[0]["message"] if findings else (entry["unreachable"] or {}).get("message") or entry["reason"]
     since = min([each["since"] for each in findings if each.get("since")], default=run.verdicts["started"])
     where = [f"{part.get('label', '')} serial {part['serial']}" for each in findings for part in each["parts"] if part.get("serial")]

@@ -107,11 +107,11 @@ def named(fleet: str) -> str:
     return safe if safe == fleet else f"{safe}.{zlib.crc32(fleet.encode()):08x}"
 
 
-def checked(directory: str) -> Path:
-    """The directory, where metrics can be written to. Raises RunError before a run begins, not after it has ended."""
+def checked(directory: str, said: str = "--metrics-dir") -> Path:
+    """The directory, where metrics can be written to. said: what names it. Raises RunError before a run begins, not after it has ended."""
     path = Path(directory).expanduser()
     if not path.is_dir():
-        raise RunError(f"--metrics-dir {path}: no such directory; expected that of node_exporter's --collector.textfile.directory")
+        raise RunError(f"{said} {path}: no such directory; expected that of node_exporter's --collector.textfile.directory")
     if not os.access(path, os.W_OK | os.X_OK):
-        raise RunError(f"--metrics-dir {path}: this user cannot write there; give it the right, or name another directory")
+        raise RunError(f"{said} {path}: this user cannot write there; give it the right, or name another directory")
     return path

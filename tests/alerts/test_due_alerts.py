@@ -129,3 +129,28 @@ def test_hostile_words_of_a_node_stay_on_their_line(site):
     said = site.tell(1, apply=False)[1]
     assert "\x1b" not in said
     assert ["TICKET FleetcheckNodeFailed"] == heads(site.standing(1))
+
+
+def test_a_node_that_cannot_be_reached_is_a_ticket_until_it_answers(site):
+    site.night(1, silent=["n03"])
+    assert "TICKET FleetcheckNodeUnreachable  n03 unreachable: TCP to 192.0.2.1 port 22: refused; power it on" in site.tell(1)[1]
+    site.night(2, unmeasured=["n03"])
+    assert "ENDED  FleetcheckNodeUnreachable" in site.tell(2)[1]
+
+
+def test_a_node_that_was_failing_and_is_now_silent_has_both_tickets(site):
+    site.night(1, hot=["n03"])
+    site.tell(1)
+    site.night(2, silent=["n03"])
+    assert ["TICKET FleetcheckNodeDegraded n03", "TICKET FleetcheckNodeUnreachable n03"] == sorted(site.standing(2))
+
+
+def test_many_silent_nodes_are_one_page(site):
+    site.night(1, silent=[f"n{number:02}" for number in range(1, 9)])
+    assert ["PAGE FleetcheckCommonCause no"] == site.standing(1)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("no-python", ["TICKET FleetcheckNodeNotMeasured n03"]), ("deferred", []), ("deadline", [])])
+def test_a_node_that_told_nothing_is_a_ticket_where_configuration_is_the_cure(site, kind, expected):
+    site.night(1, silent=["n03"], kind=kind)
+    assert expected == site.standing(1)

@@ -138,11 +138,13 @@ def test_a_fleet_run_publishes_and_its_replay_does_not(healthy_run, tmp_path):
     assert (True, []) == ((ended.run / "metrics.prom").is_file(), list((tmp_path / "tf").iterdir()))
 
 
-@pytest.mark.parametrize(("directory", "said"), [
-    ("nowhere", "--metrics-dir nowhere: no such directory; expected that of node_exporter's --collector.textfile.directory")])
-def test_a_directory_that_is_not_there_is_said_before_anything_runs(tmp_path, directory, said):
-    (tmp_path / "f.yaml").write_text("fleet: f\ndefaults: {profile: cpu-host}\nnodes: {a: {address: 192.0.2.1}}\n")
-    ended = run_pytest(CHECKS, "--inventory", "f.yaml", "--metrics-dir", directory, cwd=tmp_path)
+@pytest.mark.parametrize(("section", "words", "said"), [
+    ("", ["--metrics-dir", "nowhere"], "--metrics-dir nowhere: no such directory; expected that of node_exporter's --collector.textfile.directory"),
+    ("alerts: {metrics_dir: /nowhere/at/all}\n", [], "f.yaml:4: metrics_dir /nowhere/at/all: no such directory"),
+], ids=["option", "inventory"])
+def test_a_directory_that_is_not_there_is_said_before_anything_runs(tmp_path, section, words, said):
+    (tmp_path / "f.yaml").write_text(f"fleet: f\ndefaults: {{profile: cpu-host}}\nnodes: {{a: {{address: 192.0.2.1}}}}\n{section}")
+    ended = run_pytest(CHECKS, "--inventory", "f.yaml", *words, cwd=tmp_path)
     assert 4 == ended.status
     assert said in ended.output
     assert not (tmp_path / "reports").exists()
