@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleetcheck.measured import INSTALLED
+from fleetcheck.measured import HELD_BACK, INSTALLED, OPEN, VERDICT
 
 PLACE = "CASE WHEN serial <> '' THEN serial WHEN slot <> '' THEN node || ' ' || slot WHEN part <> '' THEN node || ' ' || part ELSE node END"
 """A part by its serial number, or by where it sits when its serial is not known."""
@@ -38,31 +38,38 @@ WHERE runs >= 8 AND usual <> 0 AND abs(now - usual) > greatest(5 * 1.4826 * spre
 ORDER BY abs(now / usual - 1) DESC"""
 """The median of the last three runs against all before them, of the same part: 5 % away at least, and 5 of its own spreads."""
 
+BLAMED = f"""
+told AS (SELECT {PLACE} AS place, * FROM m WHERE outcome IN ('failed', '{OPEN}', '{HELD_BACK}') AND severity IN ('degraded', 'fatal')
+         AND ((metric = '' AND outcome = 'failed') OR metric = '{VERDICT}')),
+held AS (SELECT run, node, "check" FROM told WHERE outcome = '{HELD_BACK}'),
+blamed AS (SELECT * FROM told ANTI JOIN held USING (run, node, "check"))"""
+"""Failures of parts, without what many nodes shared."""
+
 OFFENDERS = f"""
-WITH bad AS (SELECT {PLACE} AS place, * FROM m WHERE outcome = 'failed' AND metric = ''
-             AND severity IN ('degraded', 'fatal') AND started >= $since)
+WITH {BLAMED}
 SELECT place, any_value(part) AS part, arg_max(node, run) AS node, count(DISTINCT run) AS runs, count(DISTINCT "check") AS checks,
        min(started)::DATE AS first, max(started)::DATE AS last, arg_max("check", run) AS latest
-FROM bad GROUP BY place HAVING count(DISTINCT run) > 1 ORDER BY runs DESC, last DESC"""
+FROM blamed WHERE outcome = 'failed' AND started >= $since GROUP BY place HAVING count(DISTINCT run) > 1 ORDER BY runs DESC, last DESC"""
 
 SUSPECTS = f"""
-WITH recent AS (SELECT {PLACE} AS place, * FROM m
-                WHERE metric = '' AND "check" <> '' AND started >= $since AND outcome IN ('passed', 'failed')),
+WITH {BLAMED},
      bad AS (SELECT node, "check", place, any_value(part) AS part, max(run) AS failed_in, min(run) AS first_failed,
-             count(DISTINCT run) AS runs, min(started)::DATE AS first,
-             max(started)::DATE AS last, arg_max(severity, run) AS severity FROM recent
-             WHERE outcome = 'failed' AND severity IN ('degraded', 'fatal') GROUP BY node, "check", place),
-     good AS (SELECT node, "check", max(run) AS passed_in FROM recent WHERE outcome = 'passed' GROUP BY ALL)
-SELECT node, "check", place, part, severity, runs, first, last, coalesce(passed_in > failed_in, false) AS passed_since,
+             count(DISTINCT run) FILTER (outcome = 'failed') AS runs, min(started)::DATE AS first, max(started)::DATE AS last,
+             arg_max(severity, run) AS severity, arg_max(outcome, run) = '{OPEN}' AS open
+             FROM blamed WHERE started >= $since GROUP BY node, "check", place),
+     good AS (SELECT node, "check", max(run) AS passed_in FROM m WHERE metric = '' AND started >= $since AND outcome = 'passed'
+              AND (node, "check") IN (SELECT (node, "check") FROM bad) GROUP BY ALL)
+SELECT node, "check", place, part, severity, runs, first, last, open, coalesce(passed_in > failed_in, false) AS passed_since,
        runs > 1 AND coalesce(passed_in > first_failed, false) AS flaky
 FROM bad LEFT JOIN good USING (node, "check")
 ORDER BY severity = 'fatal' DESC, runs DESC, last DESC"""
+"""open: a fatal finding that the newest run of its node has not measured again."""
 
 MTBF = f"""
-WITH days AS (SELECT count(DISTINCT (node, started::DATE)) AS node_days FROM m
+WITH {BLAMED},
+     days AS (SELECT count(DISTINCT (node, started::DATE)) AS node_days FROM m
               WHERE metric = '' AND "check" <> '' AND outcome IN ('passed', 'failed')),
-     bad AS (SELECT DISTINCT component, {PLACE} AS place, started::DATE AS day FROM m
-             WHERE outcome = 'failed' AND metric = '' AND severity IN ('degraded', 'fatal')),
+     bad AS (SELECT DISTINCT component, place, started::DATE AS day FROM blamed WHERE outcome = 'failed'),
      onsets AS (SELECT component, place, day FROM bad
                 QUALIFY coalesce(day - lag(day) OVER (PARTITION BY component, place ORDER BY day) > 7, true))
 SELECT component, count(*) AS failures, count(DISTINCT place) AS parts, any_value(node_days) AS node_days,

@@ -13,6 +13,10 @@ from fleetcheck.text import clean
 
 INSTALLED = "installed"
 """The metric of a row that says which piece is where; such a row belongs to no check."""
+VERDICT = "verdict"
+"""The metric of a row that says what a verdict made of a check."""
+OPEN, HELD_BACK = "open", "held-back"
+"""The outcome of such a row: a fatal finding not measured again, or one that many nodes shared."""
 MESSAGE_CHARACTERS = 400
 UNITS = {
     "celsius": "°C", "watts": "W", "bytes_per_second": "B/s", "mbytes_per_second": "MB/s", "gbytes_per_second": "GB/s",

@@ -178,7 +178,7 @@ def placed(told: Iterable[Told], machines: Mapping[str, Machine]) -> dict[str, t
     for each in told:
         if name := where.now(each):
             found.setdefault(name, []).append(each)
-    return {name: tuple(lines) for name, lines in found.items()}
+    return {name: tuple(lines) for name, lines in found.items() if any(each.outcome != "passed" for each in lines)}
 
 
 def with_serials(told: Sequence[Told], installed: Mapping[tuple[str, str], Sequence[tuple[str, str]]]) -> Iterator[Told]:

@@ -9,12 +9,9 @@ from typing import Any
 from fleetcheck import plan
 from fleetcheck.history import History
 from fleetcheck.inventory import Inventory, Node
-from fleetcheck.measured import INSTALLED, NOWHERE, Machine, Row, one_line
+from fleetcheck.measured import HELD_BACK, INSTALLED, NOWHERE, OPEN, VERDICT, Machine, Row, one_line
 from fleetcheck.past import Past, Told, placed, with_serials
 
-VERDICT = "verdict"
-"""The metric of a row that says what a verdict made of a check: it is open still, or held back as shared by many nodes."""
-OPEN, HELD_BACK = "open", "held-back"
 RUNS = "SELECT run, any_value(started) AS started, any_value(complete) AS complete FROM m WHERE fleet = $fleet GROUP BY run ORDER BY run"
 FINDINGS = f"""
 WITH bad AS (SELECT * FROM m WHERE outcome IN ('failed', '{OPEN}', '{HELD_BACK}') AND "check" <> '' AND fleet = $fleet

@@ -120,3 +120,23 @@ def test_a_check_of_several_nodes_has_no_waiver(site):
     said = plan.policed(inventory)
     assert f"{inventory.path}:6: test_a is no check of one node" in policy.unwaivable(inventory.policy, said, ["test_a"])
     assert "" == policy.unwaivable(inventory.policy, said, ["test_b"])
+
+
+def test_how_earlier_runs_weigh_has_defaults_and_is_said_beside_the_checks(site):
+    assert policy.Repeats(isolate_after=2, of_runs=3, window_days=28, flaky_changes=3) == site().repeats
+    inventory = site("history: {isolate_after: 3, of_runs: 5}\ntest_a: {severity: warn}")
+    assert (3, 5, 28, ["test_a"]) == (inventory.repeats.isolate_after, inventory.repeats.of_runs, inventory.repeats.window_days, list(inventory.policy))
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("history: {isolate_afer: 2}", "x.yaml:6: unknown key 'isolate_afer' under policy.history; expected one of: isolate_after, of_runs, window_days, "
+                                   "flaky_changes (did you mean 'isolate_after'?)"),
+    ("history: {isolate_after: 0}", "x.yaml:6: policy.history.isolate_after is '0'; expected a value greater than or equal to 1"),
+    ("history: {of_runs: many}", "x.yaml:6: policy.history.of_runs is 'many'; expected a valid integer, unable to parse string as an integer"),
+    ("history: {isolate_after: 4}", "x.yaml:6: policy.history: isolate_after 4 never comes in 3 runs; expected of_runs of at least as many"),
+    ("history: 5", "x.yaml:6: policy.history is '5'; expected a mapping of keys"),
+])
+def test_a_mistake_in_how_runs_weigh_is_refused_in_one_line(site, tmp_path, text, expected):
+    with pytest.raises(InventoryError) as caught:
+        site(text)
+    assert expected == str(caught.value).replace(f"{tmp_path}/", "")

@@ -58,6 +58,15 @@ def test_a_check_failing_on_a_tenth_and_on_four_nodes_is_one_finding_about_the_f
     assert bool(findings) == (verdicts["isolate"] == "")
 
 
+@pytest.mark.parametrize(("silent", "of", "findings"), [(4, 4, 1), (3, 3, 0), (4, 40, 1), (4, 41, 0), (6, 60, 1), (6, 61, 0)])
+def test_a_check_not_measured_on_a_tenth_and_on_four_nodes_is_one_finding_too(made, silent, of, findings):
+    verdicts = common(made, silent, of, outcome=ERROR)
+    assert findings == len(verdicts["fleet_findings"])
+    assert ("", 0) == (verdicts["isolate"], verdicts["counts"]["nodes"]["failed"])
+    if findings:
+        assert (0, silent) == tuple(verdicts["fleet_findings"][0][key] for key in ("failed", "unmeasured"))
+
+
 def test_a_common_cause_is_kept_on_the_nodes_and_withholds_their_certificate(made):
     verdicts = common(made, 4, 8)
     said = verdicts["nodes"]["n00"]
