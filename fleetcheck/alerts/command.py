@@ -88,7 +88,9 @@ def _outcomes(reports: Path, fleet: str, candidates: Alerts) -> Outcomes:
     checks = sorted({check for alert in candidates.values() for check in alert.checks})
     if not checks:
         return {}
+    since = min(alert.run for alert in candidates.values() if alert.checks)
     with History(reports) as history:
+        history.files = [path for path in history.files if path.parent.name > since]
         rows = list(history.ask(OUTCOMES, {"fleet": fleet, "nodes": nodes, "checks": checks}))
     return {(row["tier"], row["node"], row["check"]): (row["outcome"], row["run"]) for row in rows}
 

@@ -5,8 +5,10 @@ Which they are is a literal list, and so is how many series they can become: not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isfinite
 
 from fleetcheck.measured import numbers
@@ -17,13 +19,19 @@ Worst = Callable[[float, float], float]
 
 @dataclass(frozen=True)
 class Key:
-    """One metric. name: without ``fleetcheck_node_``, its unit last; worst: of several parts, which counts; scale: to the base unit."""
+    """One metric. name: without ``fleetcheck_node_``, its unit last; worst: of several parts, which counts; scale: to the base unit; label:
+    name and value of a further label, such as ``dtype`` and ``bf16``."""
 
     name: str
     worst: Worst
     says: str
     scale: float = 1.0
-    label: str = ""
+    label: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Its further labels."""
+        return dict(self.label)
 
 
 def _furthest(one: float, other: float) -> float:
@@ -51,7 +59,7 @@ AT_REST: Mapping[str, Key] = {
 _MATMUL = "Matrix multiplication under load, slowest GPU"
 _DTYPES = ("bf16", "fp16", "tf32", "fp32", "fp64", "fp8")
 UNDER_LOAD: Mapping[str, Key] = {
-    **{f"tflops_{dtype}": Key("matmul_flops_per_second", min, _MATMUL, 1e12, dtype) for dtype in _DTYPES},
+    **{f"tflops_{dtype}": Key("matmul_flops_per_second", min, _MATMUL, 1e12, (("dtype", dtype),)) for dtype in _DTYPES},
     "hbm_gbytes_per_second": Key("hbm_bytes_per_second", min, "GPU memory, reads and writes counted, slowest GPU", 1e9),
     "host_to_device_gbytes_per_second": Key("host_to_gpu_bytes_per_second", min, "Copies to the slowest GPU", 1e9),
     "device_to_host_gbytes_per_second": Key("gpu_to_host_bytes_per_second", min, "Copies from the slowest GPU", 1e9),
@@ -62,12 +70,26 @@ UNDER_LOAD: Mapping[str, Key] = {
 }
 """By the last word of what a check read of a load."""
 
-KEYS: tuple[Key, ...] = (*AT_REST.values(), *UNDER_LOAD.values())
+_BUSBW = "Bus bandwidth between nodes, best of the node's partners and sizes: its own limit, not that of a slow partner"
+COLLECTIVES: Mapping[str, Key] = {
+    op: Key("busbw_bytes_per_second", max, _BUSBW, 1e9, (("collective", op),))
+    for op in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv")
+}
+"""By the collective in the name of what a check of several nodes read."""
+_COLLECTIVE = re.compile(rf"(?:.*\.)?({'|'.join(COLLECTIVES)})[._]busbw_gb(?:_s|ytes_per_second)(?:_\w+)?")
+
+KEYS: tuple[Key, ...] = (*AT_REST.values(), *UNDER_LOAD.values(), *COLLECTIVES.values())
 
 
+@lru_cache(maxsize=4096)
 def key_of(metric: str) -> Key | None:
-    """The metric that a number becomes; None for nearly all."""
-    return AT_REST.get(metric) or UNDER_LOAD.get(metric.rpartition(".")[2])
+    """The metric that a number becomes; None for nearly all.
+
+    >>> key_of("trial.all_reduce_busbw_gb_s_8MiB").labels, key_of("gemm.tflops_bf16").name, key_of("gemm.tflops_bf16_of_peers")
+    ({'collective': 'all_reduce'}, 'matmul_flops_per_second', None)
+    """
+    collective = _COLLECTIVE.fullmatch(metric) if "busbw" in metric else None
+    return COLLECTIVES[collective[1]] if collective else AT_REST.get(metric) or UNDER_LOAD.get(metric.rpartition(".")[2])
 
 
 @dataclass
@@ -79,13 +101,15 @@ class KeyMeasurements:
     def watched(self, results: Iterable[Result]) -> Iterator[Result]:
         """The same results, their key measurements noted while they pass by."""
         for result in results:
-            if result.node and result.metrics:
+            if result.metrics and any(map(key_of, result.metrics)):
                 self._note(result)
             yield result
 
     def _note(self, result: Result) -> None:
+        """What one node measured is its own; what several did together is each one's."""
         for metric, _, value in numbers(result):
             key = key_of(metric)
             if key and isfinite(value):
-                own, scaled = self.values.setdefault(result.node, {}), value * key.scale
-                own[key] = key.worst(own[key], scaled) if key in own else scaled
+                for node in [result.node] if result.node else result.nodes if key in COLLECTIVES.values() else ():
+                    own, scaled = self.values.setdefault(node, {}), value * key.scale
+                    own[key] = key.worst(own[key], scaled) if key in own else scaled

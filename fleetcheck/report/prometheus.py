@@ -1,7 +1,7 @@
 """``metrics.prom``: verdicts, outcomes and key measurements in the text form that Prometheus reads. Pure.
 
-Series are bounded: a node has one of each metric (``matmul`` one a dtype), a check at most one a severity. Labels are names from the
-inventory, the check files and the lists here; nothing that a node told becomes one.
+Series are bounded: a node has one of each metric (of matrix products one a dtype, of bus bandwidth one a collective), a check at most
+one a severity. Labels are names from the inventory, the check files and the lists here; nothing that a node told becomes one.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _measured(keys: Sequence[Key], shown: Shown) -> Iterator[Sample]:
         told = shown.measured.get(name, {})
         for key in keys:
             if key in told:
-                yield ({"node": name, "dtype": key.label} if key.label else {"node": name}), told[key]
+                yield {"node": name, **key.labels}, told[key]
 
 
 def _at(moment: str) -> list[Sample]:
@@ -163,10 +163,11 @@ def _at(moment: str) -> list[Sample]:
 def measured_in(told: str) -> dict[str, dict[Key, float]]:
     """The key measurements of an earlier file of ours. Raises ValueError where it is none."""
     known = {(f"{NODE}{key.name}", key.label): key for key in KEYS}
+    further = {name for key in KEYS for name in key.labels}
     found: dict[str, dict[Key, float]] = {}
     for family in text_string_to_metric_families(told):
         for sample in family.samples:
-            key = known.get((sample.name, sample.labels.get("dtype", "")))
+            key = known.get((sample.name, tuple((name, sample.labels[name]) for name in further & sample.labels.keys())))
             if key:
                 found.setdefault(sample.labels["node"], {})[key] = sample.value
     return found

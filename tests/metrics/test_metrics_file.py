@@ -10,7 +10,7 @@ from fleetrun import CHECKS, run_pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from fleetcheck import rejudge
-from fleetcheck.report import textfile
+from fleetcheck.report import prometheus, textfile
 from fleetcheck.report.key_measurements import KEYS, KeyMeasurements
 from fleetcheck.run import RunError
 
@@ -121,6 +121,21 @@ def test_the_worst_part_counts_in_base_units():
         "nvme.health.percentage_used": {"nvme0": 3, "nvme1": 80}})]))
     assert {"gpu_thermal_margin_celsius": 4, "clock_offset_seconds": -0.5, "matmul_flops_per_second": 6e14, "nvme_used_ratio": 0.8} == {
         each.name: pytest.approx(value) for each, value in key.values["n1"].items()}
+
+
+def test_bus_bandwidth_is_that_with_the_best_partner():
+    pair = ("test_pairs", "checks/interconnect/test_pairs.py", "fabric", "Pairs are fast.")
+    key = KeyMeasurements()
+    list(key.watched([madefleet.result("r", pair, "", nodes=nodes, metrics={"trial.send_recv_busbw_gb_s_8MiB": value, "gpu.thermal.margin_celsius": 1.0})
+                      for nodes, value in ((("n1", "slow"), 20.0), (("n1", "n2"), 47.0), (("n2", "slow"), 21.0))]))
+    assert {"n1": 4.7e10, "n2": 4.7e10, "slow": 2.1e10} == {node: value for node, each in key.values.items() for value in each.values()}
+    assert {"collective": "send_recv"} == next(iter(key.values["n1"])).labels
+
+
+def test_what_an_earlier_file_says_is_read_back_whole(tmp_path):
+    run = night(tmp_path, 1)
+    measured = {"n1": {key: 1.0 + number for number, key in enumerate(KEYS)}}
+    assert measured == prometheus.measured_in(prometheus.text(prometheus.of_run(textfile.told(run), measured)))
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool here: apt install prometheus")
