@@ -13,6 +13,7 @@ from typing import Any
 from fleetcheck.absent import NotMeasured
 from fleetcheck.facts.growth import measured, noted
 from fleetcheck.inventory import Node
+from fleetcheck.isolation import mark
 from fleetcheck.profile import Profile
 from fleetcheck.recording import Concern
 from fleetcheck.view import Nested, Reading, View
@@ -137,13 +138,18 @@ def _out_of_work(told: Told) -> Concern | None:
     shown = f"Slurm: {'+'.join(sorted(states))}, reason {why or 'none'!r}"
     if states & OUT and (states & {"NOT_RESPONDING", "NO_RESPOND"} or DEAD.search(why) or told.by in OWN):
         return Concern(shown)
-    return Concern(shown) if states & DRAINED and DEAD.search(why) else None
+    return Concern(shown) if states & DRAINED and DEAD.search(why) and not _ours(why) else None
 
 
 def _failed_script(told: Told) -> Concern | None:
     states, why = told.states, told.why
     out = states & (DRAINED | OUT)
-    return Concern(f"Slurm: {'+'.join(sorted(states))}, reason {why!r}") if out and SCRIPT.search(why) else None
+    return Concern(f"Slurm: {'+'.join(sorted(states))}, reason {why!r}") if out and SCRIPT.search(why) and not _ours(why) else None
+
+
+def _ours(why: str) -> bool:
+    """A drain of ``fleetcheck isolate``, whose words are those of a finding: they must not stand in the way of a retest."""
+    return mark.read(why) is not None
 
 
 def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Scheduler:

@@ -8,7 +8,9 @@ from fakescontrol import FakeSlurm
 from nights import FAULT, inventory_text
 
 from fleetcheck.burnin import claims
+from fleetcheck.facts import scheduler
 from fleetcheck.isolation.slurm import standing, standings
+from fleetcheck.recording import Recording, recorded
 
 FIRST, SECOND = "20261130-020000-aaaa", "20261130-030000-bbbb"
 OURS = "fleetcheck[20261130-020000-aaaa quick 2026-11-30T03:20:00Z] lost"
@@ -185,6 +187,17 @@ def test_a_reboot_under_way_is_waited_for(site, slurm):
     slurm.set("n1", "IDLE+DRAIN+REBOOT_ISSUED", slurm.nodes["n1"]["reason"])
     code, said = site.command("release", site.night(SECOND, age_seconds=-5), "--apply", backend="slurm")
     assert 1 == code and "n1: a reboot is under way: IDLE+DRAIN+REBOOT_ISSUED" in said
+
+
+@pytest.mark.parametrize(("reason", "concerned"), [
+    ("Kill task failed", True), ("Prolog error", True), (OURS.replace("lost", "test_x: GPU 3 is not responding"), False),
+    (OURS.replace("lost", "test_x: epilog scripts fail"), False), ("fleetcheck: not responding", True),
+])
+def test_the_words_of_our_own_drain_do_not_speak_against_the_node_in_a_retest(reason, concerned):
+    told = {"state": "IDLE+DRAIN", "reason": f"{reason} [root@2026-11-30T03:20:00]", "gres": "(null)"}
+    with recorded(Recording()):
+        found = scheduler.build({"scontrol": told, "sinfo": told}, None, None)
+        assert concerned == bool(found.out_of_work or found.failed_script)
 
 
 def test_a_partition_of_slurms_has_its_budget(site, slurm):
