@@ -14,6 +14,8 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fleetcheck.facts.scheduler import BY
+from fleetcheck.isolation import mark
 from fleetcheck.quoting import quoted
 
 PROGRAM_SECONDS = 30.0
@@ -95,6 +97,11 @@ def state_argv(job: str) -> list[str]:
     return ["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%T %r"]
 
 
+def node_argv(node: str) -> list[str]:
+    """How Slurm says the node stands."""
+    return ["scontrol", "show", "node", node]
+
+
 def others(listed: str, run_id: str) -> list[str]:
     """The jobs of a squeue that are not this run's own claim.
 
@@ -119,7 +126,14 @@ def take(claim: str, node: str, run_id: str, seconds: float, ask: Run = run) -> 
     if claim == "none":
         return ""
     _refuse_busy(node, run_id, ask)
-    return _take_job(node, run_id, seconds, ask) if claim == "slurm-job" else _take_reservation(node, run_id, seconds, ask)
+    by_job = claim == "slurm-job" and not _isolated(node, ask)
+    return _take_job(node, run_id, seconds, ask) if by_job else _take_reservation(node, run_id, seconds, ask)
+
+
+def _isolated(node: str, ask: Run) -> bool:
+    """Whether the node is drained by ``fleetcheck isolate``: it takes no job, and its retest is to load it all the same."""
+    reasons = re.findall(r"^\s*Reason=(.*)$", ask(node_argv(node)).stdout, re.MULTILINE)
+    return len(reasons) == 1 and mark.read(BY.sub("", reasons[0])) is not None
 
 
 def _refuse_busy(node: str, run_id: str, ask: Run) -> None:

@@ -64,7 +64,7 @@ def test_an_exclusive_job_holds_the_node_while_it_is_loaded(tmp_path, slurm):
     slurm({})
     told, _ = loaded(tmp_path, "slurm-job")
     assert told.failure is None and "slurm-job" == told.answers["load"].data["claim"]
-    assert ["squeue", "sbatch", "squeue"] == slurm.calls()[:3] and "scancel" == slurm.calls()[-1]
+    assert ["squeue", "scontrol", "sbatch", "squeue"] == slurm.calls()[:4] and "scancel" == slurm.calls()[-1]
     assert "--exclusive" in slurm.lines() and "--nodelist=n1" in slurm.lines() and "scancel 4711" in slurm.lines()
 
 
@@ -74,6 +74,15 @@ def test_a_reservation_holds_the_node_while_it_is_loaded(tmp_path, slurm):
     assert told.failure is None
     assert "scontrol create reservation ReservationName=fleetcheck_r1_n1 StartTime=now" in slurm.lines() and "Nodes=n1" in slurm.lines()
     assert "scontrol delete ReservationName=fleetcheck_r1_n1" in slurm.lines()
+
+
+@pytest.mark.parametrize(("reason", "held_by"), [
+    ("fleetcheck[20261130-020000-aaaa burnin 2026-11-30T03:20:00Z] slow", "reservation"), ("vendor is here", "job"),
+])
+def test_a_node_that_fleetcheck_isolated_is_reserved_for_its_retest(tmp_path, slurm, reason, held_by):
+    slurm({"scontrol show*": f"echo '   Reason={reason} [root@2026-11-30T03:20:00]'"})
+    assert claims.take("slurm-job", "n1", "r1", 60).startswith(held_by)
+    assert ("sbatch" in slurm.calls()) == (held_by == "job")
 
 
 @pytest.mark.parametrize("claim", ["slurm-job", "slurm-reservation"])
