@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fleetcheck.sandbox.errors import SandboxError
 
-READY_SECONDS = 30.0
+READY_SECONDS = 70.0
 STOP_SECONDS = 10.0
 LOG = "server.log"
 SIMULATED, NAMESPACES = "fleetcheck.sandbox.server", "fleetcheck.sandbox.spaces.server"

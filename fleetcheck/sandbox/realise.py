@@ -102,7 +102,7 @@ def write_programs(folder: Path, node: Simulated, epoch: float) -> None:
         native.place(command, folder / program)
         answers = [CommandEntry(words, **answer) for words, answer in entries]
         (tables / f"{program}.table").write_bytes(native.command_table(answers, epoch))
-    for program, target in {"python3": _interpreter(), "sh": Path("/bin/sh")}.items():
+    for program, target in {"python3": str(_interpreter()), "sh": "/bin/sh", **node.borrowed}.items():
         if program not in node.programs and program not in node.removed:
             (folder / program).symlink_to(target)
     if "sudo" not in node.programs and "sudo" not in node.removed:

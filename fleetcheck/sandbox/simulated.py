@@ -26,8 +26,9 @@ EARLIER_SECONDS = 3 * 86400.0
 
 @dataclass(frozen=True)
 class Simulated:
-    """programs: what they answer; removed: programs there shall be none of; absent: NVML calls not exported;
-    library: whether there is an NVML at all; slots: the GPUs that are there."""
+    """programs: what they answer; borrowed: those of this machine, by name; removed: programs there shall be none of; absent: NVML calls
+    not exported; library: whether there is an NVML at all; slots: the GPUs that are there.
+    """
 
     name: str
     tree: Tree
@@ -38,6 +39,7 @@ class Simulated:
     slots: Sequence[GpuSlot]
     absent: frozenset[str]
     library: bool
+    borrowed: Mapping[str, str]
 
 
 def simulated(planned: Planned, now: float) -> Simulated:
@@ -56,6 +58,7 @@ def simulated(planned: Planned, now: float) -> Simulated:
         rules=[*base.nvml, *(one.rule() for one in overrides.nvml if not one.missing and not one.absent)],
         slots=[slot for slot in base.gpus if slot.index not in missing],
         absent=frozenset(one.call for one in overrides.nvml if one.absent),
+        borrowed=_borrowed(planned),
         library=not any(content is None and path.endswith(f"/{LIBRARY}") for path, content in overrides.files.items()),
     )
 
@@ -83,11 +86,17 @@ def _programs(base: Machine, overrides: Overrides, boots: Sequence[Boot], planne
     """What programs answer: an idle Slurm, the base machine, its log, its job; the description before them all."""
     name, job = planned.node.name, planned.busy
     answers = busy.squeue("", name) | base.commands | commands.logs(boots, name)
-    answers |= neighbours.answers({**planned.node.cables, **planned.cables}, tree)
+    answers |= {program: said for program, said in neighbours.answers({**planned.node.cables, **planned.cables}, tree).items()
+                if program.partition(" ")[0] not in _borrowed(planned)}
     if job:
         answers |= busy.squeue(job, name)
     described = {key: None if of is None else of.model_dump() for key, of in overrides.commands.items()}
     return commands.programs(answers, described)
+
+
+def _borrowed(planned: Planned) -> Mapping[str, str]:
+    """Programs that are this machine's own, by name: where the link is real, so is who tells of it."""
+    return {"lldpctl": "/usr/sbin/lldpctl"} if planned.link is not None and planned.link.lldp else {}
 
 
 def _unplug(tree: Tree, slot: GpuSlot) -> None:

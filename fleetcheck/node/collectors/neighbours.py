@@ -73,8 +73,15 @@ def neighbour(told: Dict[str, Any]) -> Dict[str, Any]:
         inner = chassis[named[0]] if len(named) == 1 and "id" not in chassis else chassis
         switch = named[:1] if inner is not chassis else []
         switch.append(value_of(inner.get("id")))
-    ports = [value_of(port.get("id")), port.get("descr")] if isinstance(port, dict) else []
-    return {"switch": texts(switch), "port": texts(ports), "how": "LLDP"}
+    return {"switch": texts(switch), "port": texts(names_of(port)), "how": "LLDP"}
+
+
+def names_of(port: Any) -> List[Any]:
+    """Id and description of a port; one whose id is a hardware address is known by its description."""
+    if not isinstance(port, dict):
+        return []
+    found = [value_of(port.get("id")), port.get("descr")]
+    return found[::-1] if isinstance(port.get("id"), dict) and port["id"].get("type") == "mac" else found
 
 
 def value_of(told: Any) -> Any:

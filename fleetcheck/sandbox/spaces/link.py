@@ -27,8 +27,8 @@ def _port_name(text: str) -> str:
 
 class Link(BaseModel):
     """A node's link. port: of the switch, where its cable ends (left out: swp and the node's number); the two ends of a swapped
-    cable name each other's. blocked_ports: TCP ports to which the node answers nothing. Rate, both ways; loss and delay, of what
-    the node receives.
+    cable name each other's. Rate, both ways; loss and delay, of what the node receives. blocked_ports: TCP ports to which the node
+    answers nothing. lldp: a real lldpd at both ends.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -39,6 +39,7 @@ class Link(BaseModel):
     delay_milliseconds: Annotated[float, Field(ge=0, le=10_000)] | None = None
     blocked_ports: Annotated[str, AfterValidator(_ports)] | None = None
     down: bool = False
+    lldp: bool = False
 
     def then(self, later: Link) -> Link:
         """Both, the later word winning where both speak."""

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,8 +21,9 @@ from fleetcheck.sandbox.spaces.link import Link
 
 TICK_SECONDS = 0.2
 ROUTE_SECONDS = 20.0
+HEAR_SECONDS = 15.0
 MOST_WORDS = 2000
-PACKAGES = {"ip": "iproute2", "tc": "iproute2", "nft": "nftables", "iptables": "iptables"}
+PACKAGES = {"ip": "iproute2", "tc": "iproute2", "nft": "nftables", "iptables": "iptables", "lldpd": "lldpd"}
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,7 @@ def become(name: str, folder: Path) -> None:
     """Its own processes, devices of the network, name and table of hosts."""
     kernel.own_mounts()
     kernel.mount("sysfs", "/sys", "sysfs")
-    kernel.mount("tmpfs", "/run", "tmpfs")
-    Path("/run/sshd").mkdir()
+    own_run()
     kernel.sethostname(name)
     kernel.mount(str(folder.parent / "hosts"), "/etc/hosts", flags=kernel.BIND)
 
@@ -66,6 +67,32 @@ def connect(machine: Machine) -> None:
     if machine.link.delay_milliseconds:
         forked(lambda: delay.hold(delay.opened(shape.QUEUE), shape.QUEUE, (machine.link.delay_milliseconds or 0) / 1000))
     carry_out(shape.node(machine.number, machine.link))
+    if machine.link.lldp:
+        discover()
+        hear(machine.link)
+
+
+def own_run() -> None:
+    """A /run with the folders that daemons ask for."""
+    kernel.mount("tmpfs", "/run", "tmpfs")
+    for folder in ("sshd", "lldpd"):
+        Path("/run", folder).mkdir()
+
+
+def discover() -> int:
+    """A link-layer discovery daemon of this machine; returns its process id."""
+    carry_out([["lldpd", "-v"]])
+    return forked(partial(os.execvp, "lldpd", ["lldpd", "-d"]))
+
+
+def hear(link: Link) -> None:
+    """Wait until the switch was heard, as a node that is asked has long done; a cut link hears nobody."""
+    until = time.monotonic() + HEAR_SECONDS
+    while not link.down and time.monotonic() < until:
+        heard = subprocess.run(["lldpctl", "-f", "json"], capture_output=True, text=True, timeout=ROUTE_SECONDS).stdout
+        if '"chassis"' in heard:
+            return
+        time.sleep(TICK_SECONDS)
 
 
 def carry_out(commands: shape.Commands) -> None:

@@ -25,7 +25,7 @@ from fleetcheck.sandbox.spaces import kernel, login, node, shape
 from fleetcheck.sandbox.spaces.link import Link
 
 TICK_SECONDS = 0.2
-START_SECONDS = 25.0
+START_SECONDS = 60.0
 PUBLIC = "identity.pub"
 
 
@@ -68,7 +68,11 @@ def outer(found: Sequence[node.Machine], ready: int) -> None:
     kernel.die_with_parent()
     kernel.unshare(kernel.APART & ~kernel.NEW_PIDS)
     kernel.own_mounts()
+    node.own_run()
+    kernel.sethostname(shape.BRIDGE)
     node.carry_out(shape.switch())
+    if any(machine.link.lldp for machine in found):
+        node.discover()
     told, tell = os.pipe()
     for machine in found:
         plug(machine, found, tell)
