@@ -6,6 +6,7 @@ that stopped and one whose data were wrong are outcomes; who is to blame for the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +24,11 @@ NOT_READY = {
 """What a rank may say that is no word about the interconnect, and where to look."""
 REACHING = ("refused", "no-route", "connect-timeout")
 """What a rank meets that does not reach the master."""
+ABORTED = (
+    ("timeout", re.compile(r"Watchdog caught collective operation timeout")),
+    ("peer-lost", re.compile(r"remote process exited|closed by remote peer|ncclRemoteError|Connection reset by peer", re.IGNORECASE)),
+)
+"""What NCCL and its watchdog say before they abort a rank for what another one did."""
 DURING = ("disconnected", "deadline", "truncated")
 """Failures of asking that may be the trial's own doing: the node was reached, and then was not."""
 
@@ -77,16 +83,26 @@ def _outcome(members: Sequence[Member], ranks: Sequence[Rank]) -> str:
     """crash before timeout before wrong data: who died first makes the others wait."""
     if any(_died(rank) for rank in ranks) or any(member.failure and member.failure.kind == "disconnected" for member in members):
         return "crash"
-    if any(member.failure or not member.arrived for member in members) or any(rank.failed in ("timeout", "missing") for rank in ranks):
+    if any(member.failure or not member.arrived for member in members) or any(_trouble(rank) in ("timeout", "missing") for rank in ranks):
         return "timeout"
     if not all(_well(member) for member in members):
         return "crash"
     return "wrong-data" if any(one.wrong for rank in ranks for one in rank.measured) else "ok"
 
 
+def _trouble(rank: Rank) -> str:
+    """What it told of itself; of one that NCCL's watchdog aborted, what the watchdog said."""
+    if rank.failed not in ("", "broken"):
+        return rank.failed
+    words = "\n".join((*rank.transport, rank.output))
+    return next((kind for kind, said in ABORTED if said.search(words)), rank.failed)
+
+
 def _died(rank: Rank) -> bool:
     """It ended by itself, and not as the victim of another: those lose their peer or wait in vain."""
-    return rank.ended.startswith("signal") or (rank.ended not in ("exit 0", "timeout") and rank.failed in ("", "broken"))
+    if _trouble(rank) not in ("", "broken"):
+        return False
+    return rank.ended.startswith("signal") or rank.ended not in ("exit 0", "timeout")
 
 
 def _report(member: Member, ranks: Sequence[Rank], slow: int | None, measured: bool) -> Report:
@@ -133,7 +149,7 @@ def _why(rank: Rank) -> str:
 
 def _guilt(rank: Rank) -> int:
     """0 for one that died by itself, 1 for one that hung, 2 for those that only met that, 3 for those without trouble."""
-    return 0 if _died(rank) else 1 if rank.ended == "timeout" else 2 if rank.failed else 3
+    return 0 if _died(rank) else 1 if rank.ended == "timeout" else 2 if _trouble(rank) else 3
 
 
 def _wrong(members: Sequence[Member]) -> Iterator[str]:

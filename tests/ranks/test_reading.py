@@ -5,7 +5,6 @@ import math
 import pytest
 from told import BENCHES, answered, bench, rank, unanswered
 
-from fleetcheck.collective.aside import aside, grew
 from fleetcheck.collective.bench import FACTORS, busbw, percentile
 from fleetcheck.collective.ranks import member
 from fleetcheck.collective.reading_ranks import trial_of
@@ -157,13 +156,15 @@ def test_overlap_is_the_longer_alone_over_both_together():
     assert 0.5 == told["overlap_ratio_1MiB", "", "", ""]
 
 
-def test_errors_and_kernel_lines_go_with_the_trial():
-    around = {"before": {"links": {"eth0": {"rx_errors": 5, "rx_bytes": 10}}, "hcas": {"mlx5_0/1": {"counters": {"symbol_error": 3}}}},
-              "after": {"links": {"eth0": {"rx_errors": 7, "rx_bytes": 99}}, "hcas": {"mlx5_0/1": {"counters": {"symbol_error": 1}}}},
-              "kernel": [{"kind": "kernel", "address": "", "text": "mlx5_core: link down"}]}
-    told = aside(answered("n1", [rank(0, transport=["NCCL INFO Using network IB"])], **around))
-    assert {"eth0 rx_errors": 2, "mlx5_0/1 symbol_error": 1} == told["grew"]
-    assert ["mlx5_core: link down"] == told["kernel"] and ["NCCL INFO Using network IB"] == told["way"] and {"torch": "2.7"} == told["software"]
-    bare = aside(answered("n1", [rank(0)], before={"links": {"absent": "x"}}, kernel={"absent": "permission denied: /dev/kmsg"}))
-    assert {"absent": "permission denied: /dev/kmsg"} == bare["kernel"] and {"absent": "no counters were told"} == bare["grew"]
-    assert {} == grew({"links": {"eth0": {"rx_errors": True}}}, {"links": {"eth0": {"rx_errors": "many"}, "lo": 7}})
+WATCHDOG = "[rank0]:[E1] [PG ID 0 PG GUID 0 Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=30000)"
+LOST = "[Rank 0] NCCL watchdog thread terminated with exception: NCCL error: remote process exited or there was a network error"
+
+
+@pytest.mark.parametrize(("line", "other", "outcome"), [
+    (WATCHDOG, rank(1, [], ended="timeout", failed="timeout", why="nothing more for 35 s in: all_reduce of 8 bytes"), "timeout"),
+    (LOST, rank(1, [], ended="signal 9", at="all_reduce of 8 bytes"), "crash"),
+])
+def test_a_rank_that_its_own_watchdog_aborts_is_a_victim(line, other, outcome):
+    victim = rank(0, [], ended="signal 6", at="all_reduce of 8 bytes", output="frame #3\n" * 400, transport=[line])
+    told = run(answered("n1", [victim]), answered("n2", [other]))
+    assert outcome == told.trial.outcome and told.trial.message.startswith("rank 1 of n2: ")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rack import Rack, ranks_left
+from rack import TERMS, Rack, ranks_left
 
 from fleetcheck.collective.bench import Bench
 
@@ -41,3 +41,10 @@ def test_every_collective_is_measured_and_right(rack):
     assert {("n1", "n2"), ("n2", "n3"), ("n3", "n1"), ("n2", "n1"), ("n3", "n2"), ("n1", "n3")} == ways
     assert [(True, False, "exit 0")] * 3 == [(report.arrived, report.wrong, report.ended) for report in trial.reports]
     assert [] == ranks_left(rack.sandbox.directory)
+
+
+def test_benchmarks_end_in_time_and_keep_what_they_measured(rack):
+    trial = rack.trial("n1", "n2", benches=[Bench("all_reduce", (1 << 18,), iterations=100000), Bench("broadcast", (1 << 18,)),
+                                            Bench("send_recv", (1 << 18,)), Bench("overlap", (1 << 18,))], terms=replace(TERMS, seconds=2)).run.trial
+    assert ("ok", "") == (trial.outcome, trial.message)
+    assert {"all_reduce_busbw_gb_s_256KiB", "all_reduce_algbw_gb_s_256KiB"} == {value.metric for value in trial.values}

@@ -8,19 +8,36 @@ from fleetcheck.node.ranks.ops import OPS, Slot
 BATCH_BYTES = 1 << 20
 """Small calls follow each other without a pause, as many as have room here; larger ones have a barrier before each."""
 MEMORY_PART = 0.8
+SMALL_BYTES, MOST_STEP = 32 << 10, 64
+TIME_PART = 0.9
+"""Of the seconds of a trial; the rest is for its end."""
 
 
 class Job:
     """What one rank needs for its benchmarks. capacity: bytes that the rank with the least memory has free; zero: when the clocks of all
-    started."""
+    started; seconds: for all benchmarks; longest: for one call."""
 
-    def __init__(self, torch, device, voice, faults, capacity, zero):
+    def __init__(self, torch, device, voice, faults, capacity, zero, seconds, longest):
         self.torch = torch
         self.device = device
         self.voice = voice
         self.faults = faults
         self.capacity = capacity
         self.zero = zero
+        self.until = zero + TIME_PART * seconds
+        self.longest = longest
+        self.paces = {}
+
+    def expected(self, op, size):
+        """Seconds that a call of this size may take, by the last one of the same collective; 0 when none was of about this size: the time
+        of a small one is latency and says nothing of large ones."""
+        last, seconds = self.paces.get(op, (0, 0.0))
+        return seconds * size / last if last > SMALL_BYTES and last * MOST_STEP >= size else 0.0
+
+    def late(self, op, size):
+        """Whether another call of this size would take too long, or there is no time for it."""
+        expected = self.expected(op, size)
+        return expected > self.longest or time.monotonic() + expected > self.until
 
 
 class Calls:
@@ -29,7 +46,7 @@ class Calls:
     def __init__(self, job, op, name, pattern, group):
         self.job, self.op, self.name, self.pattern, self.group = job, op, name, pattern, group
         self.seconds, self.entered, self.wrong = [], [], {}
-        self.turn = 0
+        self.turn, self.size, self.cut = 0, 0, False
 
     def slots(self, parts, count):
         """Buffers for ``count`` calls; parts: elements of one part."""
@@ -45,7 +62,10 @@ class Calls:
         return self.job.torch.empty(count, dtype=self.pattern.dtype, device=self.job.device.at)
 
     def round(self, slots, counted):
-        """Fill, meet, call, verify. counted: whether its times are kept; its errors are in any case."""
+        """Fill, meet, call, verify; nothing more once all have met and some rank has no time left for it. counted: whether its times
+        are kept; its errors are in any case."""
+        if self.cut:
+            return
         first, faults = self.turn, self.job.faults
         self.turn += len(slots)
         for number, slot in enumerate(slots):
@@ -54,20 +74,25 @@ class Calls:
         self.job.device.sync()
         faults.before_round(self.name)
         entered = time.monotonic() - self.job.zero
-        self.meet()
+        self.cut = self.meet(self.job.late(self.name, self.size))
+        if self.cut:
+            return
         marks = [self.call(slot, first + number) for number, slot in enumerate(slots)]
         self.job.device.sync()
+        took = [float("%.7g" % self.job.device.seconds(*pair)) for pair in marks]
+        self.job.paces[self.name] = self.size, max(took)
         if counted:
             self.entered.append(round(entered, 6))
-            self.seconds += [float("%.7g" % self.job.device.seconds(*pair)) for pair in marks]
+            self.seconds += took
         for number, slot in enumerate(slots):
             self.verify(self.op.wrong(self.pattern, self.group, slot, first + number))
         self.job.voice.pulse()
 
-    def meet(self):
-        """All ranks of the group: a barrier by the smallest of collectives."""
-        self.group.dist.all_reduce(self.job.torch.ones(1, device=self.job.device.at), group=self.group.handle)
-        self.job.device.sync()
+    def meet(self, late=False):
+        """All ranks of the group: a barrier by the smallest of collectives. Whether any of them is late: the same answer everywhere."""
+        told = self.job.torch.tensor([1.0 if late else 0.0], device=self.job.device.at)
+        self.group.dist.all_reduce(told, group=self.group.handle)
+        return bool(told.item() > 0)
 
     def call(self, slot, turn):
         """One call and the marks around it."""
@@ -95,6 +120,7 @@ def measure(job, asked, size, pattern, group, rail=""):
     if need > MEMORY_PART * job.capacity:
         return dict(entry, skipped="%d bytes of buffers; the rank with the least memory has %d free" % (need, job.capacity))
     calls = Calls(job, op, asked["op"], pattern, group)
+    calls.size = size
     job.voice.at("%s of %d bytes" % (asked["op"], size))
     count = max(1, min(asked["iterations"], BATCH_BYTES // need))
     slots = calls.slots(parts, count)
@@ -102,4 +128,12 @@ def measure(job, asked, size, pattern, group, rail=""):
         calls.round(slots[:min(count, max(1, asked["warmup"]))], counted=False)
     for done in range(0, asked["iterations"], count):
         calls.round(slots[:asked["iterations"] - done], counted=True)
+    if not calls.seconds:
+        return dict(entry, skipped=no_time(job, asked["op"], size))
     return dict(entry, seconds=calls.seconds, entered=calls.entered, wrong=sum(calls.wrong.values()), wrong_from=calls.wrong)
+
+
+def no_time(job, op, size):
+    """Why a size was left out."""
+    return "no time was left for it: a call takes about %.3g s, and the trial has %.0f s more" % (
+        job.expected(op, size), max(0.0, job.until - time.monotonic()))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from fleetcheck.node.ranks.log import Log
 LINE_LIMIT = 1 << 20
 WORDS_SECONDS = 0.5
 """How long a stuck rank has to say where it hangs."""
-LATE_SECONDS = 15
+OOM_SCORE = 1000  # proc_pid_oom_score_adj(5)
 
 
 def code():
@@ -145,9 +146,15 @@ class Rank:
 
 
 def apart():
-    """A group of its own and an end with the collector, however that ends."""
+    """A group of its own, an end with the collector, however that ends, no core file, first for the OOM killer."""
     os.setpgrp()
     process.die_with_parent()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        with open("/proc/self/oom_score_adj", "w") as score:
+            score.write("%d\n" % OOM_SCORE)
+    except OSError:
+        pass
 
 
 def attend(ranks, deadline, stall):

@@ -4,7 +4,8 @@ import re
 
 TAIL_BYTES = 4096
 INTEREST = re.compile(
-    rb"NCCL (?:INFO|WARN).*(?:via |Using network|NET/|NVLS|Connected all|Could not|plugin|version|GDR|DMABUF)|NCCL WARN|NCCL version")
+    rb"NCCL (?:INFO|WARN).*(?:via |Using network|NET/|NVLS|Connected all|Could not|plugin|version|GDR|DMABUF)|NCCL WARN|NCCL version"
+    rb"|Watchdog caught collective|remote process exited|closed by remote peer|ncclRemoteError")
 MOST_LINES = 200
 LINE_BYTES = 300
 PLACE = re.compile(rb"^\S+:\d+:\d+ \[\d+\] ")

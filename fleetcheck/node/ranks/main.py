@@ -94,7 +94,8 @@ def benches(asked, torch, own, voice, wrong):
     dist = torch.distributed
     rank, per_node, world = asked["rank"], asked["per_node"], asked["nnodes"] * asked["per_node"]
     everybody = Group(dist, list(range(world)), rank)
-    job = bench.Job(torch, own, voice, wrong, least(torch, dist, own, asked), time.monotonic())
+    job = bench.Job(torch, own, voice, wrong, least(torch, dist, own, asked), time.monotonic(), asked["seconds"],
+                    asked["stall_seconds"] / 2)
     rails = groups_of_rails(dist, rank, per_node, world) if any(one["rail"] for one in asked["bench"]) else None
     for one in asked["bench"]:
         group = rails if one["rail"] and rails else everybody

@@ -37,8 +37,9 @@ def one(asked, local, whole):
     """A rank's request and environment."""
     rank = asked["node_rank"] * asked["per_node"] + local
     told = {name: asked[name] for name in ("id", "master_addr", "master_port", "nnodes", "per_node", "rendezvous_seconds", "stall_seconds",
-                                           "environment", "device", "bench")}
-    environment = dict(os.environ, NCCL_DEBUG="INFO", NCCL_DEBUG_SUBSYS="INIT,NET", TORCH_NCCL_ASYNC_ERROR_HANDLING="1")
+                                           "environment", "device", "bench", "seconds")}
+    environment = dict(os.environ, NCCL_DEBUG="INFO", NCCL_DEBUG_SUBSYS="INIT,NET", TORCH_NCCL_ASYNC_ERROR_HANDLING="1",
+                       TORCH_NCCL_DUMP_ON_TIMEOUT="0")  # it would write files
     environment.update(asked["environment"])
     environment.update({"MASTER_ADDR": asked["master_addr"], "MASTER_PORT": str(asked["master_port"]), "RANK": str(rank),
                         "LOCAL_RANK": str(local), "WORLD_SIZE": str(asked["nnodes"] * asked["per_node"]),

@@ -4,7 +4,7 @@ Every local rank sends to its counterpart on the other node at once. Of more tha
 Up to SMALL_BYTES the message goes there and back and half of that is its time.
 """
 
-from fleetcheck.node.ranks.bench import MEMORY_PART, Calls
+from fleetcheck.node.ranks.bench import MEMORY_PART, Calls, no_time
 from fleetcheck.node.ranks.pattern import UNTOUCHED
 
 SMALL_BYTES = 32 << 10
@@ -69,7 +69,9 @@ def measure(job, asked, size, pattern, group, per_node):
     for edges in directions(group.size // per_node):
         mine = next((edge for edge in edges if group.place // per_node in edge), None)
         calls = measured(job, asked, parts, pattern, group, per_node, mine)
-        if mine:
+        if mine and not calls.seconds:
+            found.append({"op": "send_recv", "bytes": size, "from": mine[0], "to": mine[1], "skipped": no_time(job, "send_recv", size)})
+        elif mine:
             half = 2.0 if calls.op.back else 1.0
             found.append({"op": "send_recv", "bytes": size, "moved_bytes": parts * pattern.bytes, "from": mine[0], "to": mine[1],
                           "rail": str(group.place % per_node), "seconds": [each / half for each in calls.seconds],
@@ -83,6 +85,7 @@ def measured(job, asked, parts, pattern, group, per_node, edge):
     sender, receiver = (node * per_node + local for node in edge) if edge else (-1, -1)
     op = OneWay(sender, receiver, group.place, parts * pattern.bytes <= SMALL_BYTES)
     calls = Calls(job, op, "send_recv", pattern, group)
+    calls.size = parts * pattern.bytes
     slots = calls.slots(parts if edge else 1, 1)
     for turn in range(asked["warmup"] + asked["iterations"]):
         calls.round(slots, counted=turn >= asked["warmup"])
