@@ -98,6 +98,16 @@ def test_a_node_opens_from_the_table_and_closes_with_escape(small, opened):
     assert not page.is_visible("dialog")
 
 
+def test_a_node_says_since_when_it_is_bad_and_what_it_was_suspected_of(small, opened):
+    page = opened(small.path)
+    page.click("#nodes-body .link >> text=n05")
+    assert "since 2026-11-29 03:15, 2 runs, failed in 2 of the last 2 runs" in page.inner_text("dialog")
+    page.keyboard.press("Escape")
+    page.click("#nodes-body .link >> text=n08")
+    said = page.inner_text("dialog").lower()
+    assert "suspects of the last weeks" in said and "failed in 1 of 2 runs, last 2026-11-29 03:15, passed since" in said
+
+
 def test_prints_as_a_certificate_with_serial_numbers(small, opened, tmp_path):
     page = opened(small.path)
     page.emulate_media(media="print")
