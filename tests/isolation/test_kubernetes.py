@@ -1,5 +1,7 @@
 """The backend kubernetes through the official client, against a small server of the real one's shapes, and a real one where given."""
 
+import sys
+
 import pytest
 from nights import FAULT, inventory_text
 from smallkube import REAL, TOKEN, RealKube, SmallKube, node
@@ -168,6 +170,12 @@ def test_a_missing_kubeconfig_or_context_is_one_sentence(site, small, monkeypatc
     monkeypatch.setenv("KUBECONFIG", "/nonexistent")
     code, said = act(site, "isolate", site.night(SECOND, {"n2": FAULT}))
     assert 4 == code and "set KUBECONFIG" in said
+
+
+def test_without_the_client_it_is_told_what_to_install(site, monkeypatch):
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    code, said = act(site, "isolate", site.night(FIRST, {"n2": FAULT}))
+    assert 4 == code and "backend kubernetes needs the official client: pip install 'fleetcheck[kubernetes]'" in said
 
 
 def test_a_node_the_cluster_does_not_know_is_said(site, small):
