@@ -259,9 +259,9 @@ def run(request, tell):
         held = bool(node.file("cgroups.json").get("cgroups"))
         told = node.ended()
         assert "killed by signal 9" in told["results"]["greedy"]["error"]
-        assert held == ("its own memory limit, which tells nothing of the node" in told["results"]["greedy"]["error"])
-        assert told["results"]["fake"]["ok"]
-        assert ["cut" if held else "process"] == [event["kind"] for event in told["events"] if event["text"].startswith("greedy")]
+        limited = "its own memory limit, which tells nothing of the node" in told["results"]["greedy"]["error"]
+        assert held <= limited and told["results"]["fake"]["ok"]  # the cgroup may be gone before it is looked for
+        assert ["cut" if limited else "process"] == [event["kind"] for event in told["events"] if event["text"].startswith("greedy")]
     finally:
         node.close()
 
