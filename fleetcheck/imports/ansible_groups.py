@@ -52,10 +52,13 @@ class Groups:
 def read(path: Path) -> Groups:
     """Raises InventoryError, one line with file and line."""
     try:
-        text = path.read_bytes()[: MOST_BYTES].decode("utf-8-sig")
+        raw = path.read_bytes()
+        text = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8"
         raise InventoryError(f"{path}: cannot read it: {why}; expected an inventory of Ansible") from None
+    if len(raw) > MOST_BYTES:
+        raise InventoryError(f"{path}: over {MOST_BYTES >> 20} MiB; expected an inventory of Ansible")
     if path.suffix in (".yml", ".yaml") or not (ansible.is_ini(text) or path.suffix in (".ini", "")):
         return _of_yaml(yamlfile.read(path, "inventory of Ansible", tags=TAGS))
     return _of_ini(path, text)

@@ -170,7 +170,17 @@ def _grouped(each: Placed, made: Draft, text: str, keys: Keys | None = None) -> 
     elif not members:
         made.say(f"{each.where}: {name} has no node: left out")
     else:
-        _join(made, name, members, keys)
+        _join(made, _free(each, made, members), members, keys)
+
+
+def _free(each: Placed, made: Draft, members: Sequence[str]) -> str:
+    """The record's name, or one beside it where another kind of record has it for other nodes."""
+    name, kind = each.record.name, each.record.kind.removesuffix("name")
+    before = made.groups.get(name)
+    if kind in ("nodeset", "partition") or before is None or set(nodeset.unfold(before[0])) == set(members):
+        return name
+    made.say(f"{each.where}: {kind} {name} is called {kind}-{name} here, for a partition of other nodes has its name")
+    return f"{kind}-{name}"
 
 
 def _nodeset(each: Placed, made: Draft) -> None:
@@ -188,7 +198,8 @@ def _switch(each: Placed, made: Draft) -> None:
     """A switch with nodes is a leaf; one with switches is the group of what hangs on them."""
     below = each.record.get("switches")
     if below:
-        own = [made.groups[name][0] for name in _unfolded(each, below) if name in made.groups]
+        named = [f"switch-{name}" if f"switch-{name}" in made.groups else name for name in _unfolded(each, below)]
+        own = [made.groups[name][0] for name in named if name in made.groups]
         _grouped(each, made, each.record.get("nodes") or ",".join(own))
     else:
         _grouped(each, made, each.record.get("nodes"), {"leaf": each.record.name})

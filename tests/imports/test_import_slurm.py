@@ -132,3 +132,10 @@ def test_thousands_of_nodes_of_scontrol_are_no_trouble(tmp_path):
     loaded, made, _ = imported(tmp_path, text)
     assert 3_000 == len(loaded.nodes)
     assert "  n[00000-02999]: {profile: h100-sxm5-8}\n" in made
+
+
+def test_a_switch_named_like_a_partition_of_other_nodes_lends_them_no_leaf(tmp_path):
+    loaded, _, said = imported(tmp_path, "NodeName=a[1-4] Gres=gpu:h100:8\nPartitionName=r1 Nodes=a[1-4]\n", "SwitchName=r1 Nodes=a[1-2]\nSwitchName=up Switches=r1\n")
+    assert {"r1": 4, "switch-r1": 2, "up": 2} == {name: len(members) for name, members in loaded.groups.items()}
+    assert ["r1", "r1", None, None] == [node.labels.get("leaf") for node in loaded.nodes]
+    assert "f2.conf:1: switch r1 is called switch-r1 here, for a partition of other nodes has its name" in said
