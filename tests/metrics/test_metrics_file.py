@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+import socket
 import subprocess
 
 import madefleet
@@ -151,6 +152,19 @@ def test_a_fleet_run_publishes_and_its_replay_does_not(healthy_run, tmp_path):
     ended = run_pytest(CHECKS, "--replay", healthy_run, "--metrics-dir", "tf", "--no-html", "-p", "no:cacheprovider", cwd=tmp_path)
     assert 0 == ended.status, ended.output
     assert (True, []) == ((ended.run / "metrics.prom").is_file(), list((tmp_path / "tf").iterdir()))
+
+
+def test_a_live_run_publishes_where_its_inventory_says(tmp_path):
+    (tmp_path / "tf").mkdir()
+    with socket.socket() as refusing:  # bound and not listening
+        refusing.bind(("127.0.0.1", 0))
+        (tmp_path / "f.yaml").write_text(f"fleet: f\nssh: {{config_file: none, port: {refusing.getsockname()[1]}}}\ndefaults: {{profile: cpu-host}}\n"
+                                         f"nodes: {{a: {{address: 127.0.0.1}}}}\nalerts: {{metrics_dir: {tmp_path}/tf}}\n")
+        ended = run_pytest(CHECKS, "--inventory", "f.yaml", "--no-html", "-p", "no:cacheprovider", cwd=tmp_path)
+    assert 1 == ended.status, ended.output
+    told = samples((tmp_path / "tf" / "fleetcheck-f-quick.prom").read_text())
+    assert 1 == told["fleetcheck_node_verdict{'action': 'none', 'node': 'a', 'verdict': 'unreachable'}"]
+    assert "fleetcheck_last_complete_run_timestamp_seconds{}" in told
 
 
 @pytest.mark.parametrize(("section", "words", "said"), [
