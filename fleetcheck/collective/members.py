@@ -133,7 +133,8 @@ def _unresolved(ready: Mapping[str, Ready], told: Mapping[str, Mapping[str, Any]
     for partner, each in ready.items():
         if _is_address(each.address):
             continue
-        found = {name: _resolved(told[name], partner) for name in ready if name != partner}
+        asked = {name: _resolved(told[name], partner) for name in ready if name != partner}
+        found = {name: value for name, value in asked.items() if value is not None}
         for name, value in found.items():
             if not value:
                 yield name, f"{each.address} does not resolve there; correct its DNS or /etc/hosts"
@@ -141,10 +142,12 @@ def _unresolved(ready: Mapping[str, Ready], told: Mapping[str, Mapping[str, Any]
             yield name, f"{why}; correct its DNS or /etc/hosts"
 
 
-def _resolved(told: Mapping[str, Any], partner: str) -> str:
-    """Addresses of a partner in words; "" for none."""
+def _resolved(told: Mapping[str, Any], partner: str) -> str | None:
+    """Addresses of a partner in words; "" for none, None where nobody looked."""
     partners = told.get("partners")
-    found = partners.get(partner) if isinstance(partners, Mapping) else None
+    if not isinstance(partners, Mapping) or partner not in partners:
+        return None
+    found = partners[partner]
     return ", ".join(sorted(str(each) for each in found if _is_address(each))) if isinstance(found, list) else ""
 
 

@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed; pip install '.[torch]'")
 
-from fleetcheck.node.ranks import asked, pattern, reach, sendrecv  # noqa: E402
+from fleetcheck.node.ranks import asked, bench, pattern, reach, sendrecv  # noqa: E402
 from fleetcheck.node.ranks.device import Processors  # noqa: E402
 
 
@@ -43,6 +43,11 @@ def test_each_direction_of_the_ring_is_measured_once_and_none_twice_at_a_time(no
     edges = [edge for edges in rounds for edge in edges]
     assert sorted(ring | {(to, sender) for sender, to in ring}) == sorted(edges)
     assert all(len({node for edge in edges for node in edge}) == 2 * len(edges) for edges in rounds)
+
+
+def test_times_of_many_ranks_are_thinned_alike():
+    times = list(range(100))
+    assert times == bench.thinned(times, 256) and list(range(0, 100, 5)) == bench.thinned(times, 257) and [] == bench.thinned([], 1000)
 
 
 TRIAL = {"id": "t", "master_addr": "n1", "master_port": 29500, "nnodes": 2, "node_rank": 0, "per_node": 1, "bench": [{"op": "all_reduce", "bytes": [8]}]}

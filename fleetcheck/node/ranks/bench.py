@@ -9,6 +9,7 @@ BATCH_BYTES = 1 << 20
 """Small calls follow each other without a pause, as many as have room here; larger ones have a barrier before each."""
 MEMORY_PART = 0.8
 SMALL_BYTES, MOST_STEP = 32 << 10, 64
+MANY_RANKS, KEPT_TIMES = 256, 20
 TIME_PART = 0.9
 """Of the seconds of a trial; the rest is for its end."""
 
@@ -130,7 +131,14 @@ def measure(job, asked, size, pattern, group, rail=""):
         calls.round(slots[:asked["iterations"] - done], counted=True)
     if not calls.seconds:
         return dict(entry, skipped=no_time(job, asked["op"], size))
-    return dict(entry, seconds=calls.seconds, entered=calls.entered, wrong=sum(calls.wrong.values()), wrong_from=calls.wrong)
+    return dict(entry, seconds=thinned(calls.seconds, group.size), entered=thinned(calls.entered, group.size),
+                wrong=sum(calls.wrong.values()), wrong_from=calls.wrong)
+
+
+def thinned(times, ranks):
+    """All of them; of many ranks' some, of the same calls everywhere: the controller has to hold those of all."""
+    step = 1 if ranks <= MANY_RANKS else -(-len(times) // KEPT_TIMES)
+    return times[::max(1, step)]
 
 
 def no_time(job, op, size):

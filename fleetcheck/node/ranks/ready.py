@@ -4,13 +4,17 @@ import json
 import re
 import socket
 import sys
+import time
+from typing import Any, Dict
 
 from fleetcheck.node import program
+from fleetcheck.node.collectors.reachability import is_address
 from fleetcheck.node.ranks import addresses, reach
 
-SECONDS = 110.0
+SECONDS = 90.0
 MARK = "fleetcheck-ranks "
 MOST_FREE = 64
+MOST_NAMES, NAMES_SECONDS = 256, 20.0
 SOURCE = r'''
 import json, sys
 import torch, torch.distributed as dist
@@ -39,8 +43,18 @@ def ready(host, trial):
     return {
         "software": software, "backends": backends, "accelerators": accelerators, "said": said, "addresses": addresses.by_interface(),
         "free_ports": [port for port in range(low, high + 1) if reach.free(port)][:MOST_FREE],
-        "partners": {name: resolved(address) for name, address in sorted(dict(trial.get("partners") or {}).items())},
+        "partners": looked_up(dict(trial.get("partners") or {})),
     }
+
+
+def looked_up(partners):
+    """{name: addresses or absent} of partners that are known by name, as many as there is time for."""
+    until = time.monotonic() + NAMES_SECONDS
+    found: Dict[str, Any] = {}
+    for name, address in sorted(partners.items()):
+        if len(found) < MOST_NAMES and time.monotonic() < until and not is_address(address):
+            found[name] = resolved(address)
+    return found
 
 
 def span(text):
