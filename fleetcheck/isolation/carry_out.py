@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fleetcheck.isolation.act import ISOLATE, REFUSE, Act, Plan
+from fleetcheck.isolation.act import DO, ISOLATE, REFUSE, Act, Plan
 from fleetcheck.isolation.audit import CONFIRMED, Audit
 from fleetcheck.isolation.standing import Backend, BackendError, Standing
 
@@ -26,7 +26,7 @@ def carry_out(plan: Plan, backend: Backend, audit: Audit) -> list[Done]:
     for act in plan.decided(REFUSE):
         audit.add(act.node, act.kind, "refused", guard=act.guard, why=act.why)
     done: list[Done] = []
-    for act in plan.decided("do"):
+    for act in plan.decided(DO):
         failed = next((each for each in done if each.step == FAILED), None)
         done.append(Done(act, UNTRIED, f"{failed.act.node} failed before it") if failed else _one(act, backend, audit))
     return done

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from fleetcheck.isolation.isolations import isolations
 from fleetcheck.isolation.later import proven
 from fleetcheck.isolation.releases import Retest, releases
 from fleetcheck.isolation.standing import Backend, BackendError
-from fleetcheck.isolation.wish import wanted
+from fleetcheck.isolation.wish import Wish, wanted
 from fleetcheck.run import Run, RunError
 
 Say = Callable[[str], None]
@@ -98,13 +98,21 @@ def _print(asked: Asked, lines: Iterable[str]) -> None:
 def _isolations(asked: Asked, inventory: Inventory, chosen: Backend) -> Plan:
     verdicts, now = asked.run.conclusions(), datetime.datetime.now(datetime.UTC)
     wishes = wanted(verdicts)
-    names = {wish.node for wish in wishes}
-    probes, answered = probes_of(asked.run, names), spans(asked.run, names)
-    measured = {wish.node: max(filter(None, (measured_at(answered.get(wish.node, {}), probes.get((wish.node, check), ()))
-                                             for check in wish.checks)), default=None) for wish in wishes}
+    measured = _measured(asked.run, wishes)
     standings = chosen.read([node.name for node in inventory.nodes]) if wishes else {}
     return isolations(Case(verdicts, inventory.nodes, now, inventory.isolation, standings, measured,
                            proven(asked.run, verdicts, measured)))
+
+
+def _measured(run: Run, wishes: Sequence[Wish]) -> dict[str, datetime.datetime | None]:
+    """By node, when the youngest finding that would do by itself was measured."""
+    names = {wish.node for wish in wishes}
+    probes, answered = probes_of(run, names), spans(run, names)
+
+    def times(wish: Wish) -> Iterator[datetime.datetime | None]:
+        return (measured_at(answered.get(wish.node, {}), probes.get((wish.node, check), ())) for check in wish.checks)
+
+    return {wish.node: max(filter(None, times(wish)), default=None) for wish in wishes}
 
 
 def _releases(asked: Asked, inventory: Inventory, chosen: Backend) -> Plan:
