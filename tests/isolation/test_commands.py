@@ -55,6 +55,22 @@ def test_warnings_one_soft_fault_and_gaps_isolate_nobody(site, found):
     assert 0 == code and "nothing to isolate" in said and not site.list.exists()
 
 
+def test_a_soft_fault_isolates_in_the_night_in_which_it_comes_again(site):
+    first = site.night(FIRST, {"n2": DEGRADED}, weighed=True, age_seconds=7200)
+    code, said = site.command("isolate", first, "--apply")
+    assert 0 == code and "nothing to isolate" in said and not site.list.exists()
+    code, said = site.command("isolate", site.night(SECOND, {"n2": DEGRADED}, weighed=True), "--apply")
+    assert 0 == code and "ISOLATED: 1 node" in said and "n2: test_no_gpu_is_lost: remap pending" in said
+
+
+def test_a_fault_that_this_night_did_not_measure_again_isolates_nobody(site):
+    site.night(FIRST, {"n2": FAULT}, weighed=True, age_seconds=7200)
+    second = site.night(SECOND, {"n2": ("error", "fatal", "reboot", "no answer")}, weighed=True)
+    assert "n2" == second.conclusions()["isolate"]
+    code, said = site.command("isolate", second, "--apply")
+    assert 1 == code and "[unmeasured]" in said and not site.list.exists()
+
+
 def test_anybody_elses_entry_stays_byte_for_byte(site):
     run = site.night(FIRST, {"n2": FAULT, "n3": FAULT})
     before = "# out of service\r\nn2  fans are loud \n\nn[7-9] cabling\n"

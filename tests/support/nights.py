@@ -28,8 +28,9 @@ def inventory_text(count, more="", racks=2):
     return INVENTORY.format(nodes=rows, more=more)
 
 
-def night(folder, run_id, failing=None, *, count=4, text=None, tier="quick", age_seconds=60.0, complete=True, silent=(), **about):
-    """One judged run. failing: node → (outcome, severity, action, message) of its first check; silent: nodes without evidence."""
+def night(folder, run_id, failing=None, *, count=4, text=None, tier="quick", age_seconds=60.0, complete=True, silent=(), weighed=False, **about):
+    """One judged run. failing: node → (outcome, severity, action, message) of its first check; silent: nodes without evidence;
+    weighed: judged by the nights before as well, which takes half a second."""
     source = folder / "made.yaml"
     source.write_text(text or inventory_text(count))
     loaded = inventory.load(source)
@@ -48,6 +49,9 @@ def night(folder, run_id, failing=None, *, count=4, text=None, tier="quick", age
     keep_inventory(run, loaded)
     run.describe({"run": run_id, "fleet": "made", "tier": tier, "started": began.isoformat(), "ended": began.isoformat(), "interrupted": False,
                   "inventory": "made.yaml", "inventory_path": str(source), "complete": complete, **about})
+    if weighed:
+        rejudge.judge_again(run)
+        return run
     info = RunInfo(run_id, "made", tier, began.isoformat(), about.get("narrowed", ""), replay_of=about.get("replay_of", ""))
     rejudge.save(run.verdicts, as_json(judge(info, chosen, list(run.planned()), list(run.judged()), {})))
     return run
