@@ -36,9 +36,10 @@ class Fleet:
 
     @cached_property
     def silenced(self) -> frozenset[tuple[str, str]]:
-        """(run, node) where a lost login is one finding about the controller or the configuration."""
+        """(run, node) where a lost login is one finding about the controller, the configuration, or a switch."""
         runs = {run.verdicts["run"]: run for standing in self.tiers.values() for run in standing.of_fleet}
-        found = [(key, each["nodes"]) for key, run in runs.items() for each in run.verdicts["fleet_findings"] if each["kind"] == "login"]
+        found = [(key, each["nodes"]) for key, run in runs.items() for each in run.verdicts["fleet_findings"]
+                 if each["kind"] in ("login", "place") and not each["checks"]]
         return frozenset((key, name) for key, folded in found for name in nodeset.unfold(folded))
 
     def latest(self, name: str) -> Ran | None:

@@ -22,7 +22,7 @@ from fleetcheck.report.key_measurements import KEYS, Key
 from fleetcheck.standing import Ran
 from fleetcheck.verdict import VERDICTS
 
-FLEET_FINDINGS = ("common-cause", "login", "fleet-check")
+FLEET_FINDINGS = ("common-cause", "login", "place", "fleet-check")
 PREFIX, NODE = "fleetcheck_", "fleetcheck_node_"
 Sample = tuple[Mapping[str, str], float]
 Measured = Mapping[str, Mapping[Key, float]]
