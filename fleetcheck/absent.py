@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NoReturn
 
 
 class NotMeasured(Exception):
-    """A check needed a value that no evidence holds; its outcome is error, never passed or failed."""
+    """A check needed a value that no evidence holds; its outcome is error, never passed or failed.
+
+    nodes: of a check of several, those that it is for the sake of; the others have no part in it.
+    """
+
+    def __init__(self, reason: str = "", nodes: Iterable[str] = ()) -> None:
+        super().__init__(reason)
+        self.nodes = tuple(nodes)
 
 
 class Absent:

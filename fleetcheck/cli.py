@@ -114,10 +114,11 @@ def plan_loads(
     max_loaded: Annotated[int | None, typer.Option(metavar="N", min=1, help="nodes under load at once")] = None,
     nodes: Annotated[str, typer.Option(metavar="NODESET", help="only these nodes")] = "",
     group: Annotated[str, typer.Option(metavar="GROUP", help="only the nodes of this group")] = "",
+    pairs: Annotated[str, typer.Option(metavar="quick|full", help="which nodes are tried with each other")] = "",
 ) -> None:
     """Say what loading a fleet will take: nodes, power by rack beside its budget, time, energy. Nobody is contacted."""
     burnin.show_forecast(load(inventory), sys.stdout, nodes=nodes, group=group, tier=tier, duration=duration, until=until,
-                         max_loaded=max_loaded)
+                         max_loaded=max_loaded, pairs=pairs)
 
 
 @app.command("watch")

@@ -140,6 +140,7 @@ User = Annotated[str, AfterValidator(_user)]
 Jump = Annotated[str, AfterValidator(_jump)]
 Option = Annotated[str, AfterValidator(_option)]
 Labels = dict[Word, Word]
+Seconds = Annotated[float, Field(ge=1, le=3600)]
 
 
 class Entry(BaseModel):
@@ -221,7 +222,8 @@ class NcclTestsEntry(Entry):
 class InterconnectEntry(Entry):
     """How ranks of several nodes talk. interface: of sockets (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME); hcas: NCCL_IB_HCA; plugin:
     NCCL_NET_PLUGIN; environment: any other variable, which goes before those; ports: where rendezvous may listen; device: cuda (NCCL) or
-    cpu (gloo); per_node: ranks of a node; most_bytes: the largest message; nccl_tests: the programs for a cross-check.
+    cpu (gloo); per_node: ranks of a node; most_bytes: the largest message; rendezvous_seconds: until all ranks must have met;
+    stall_seconds: for how long one may show nothing; seconds: of a trial's benchmarks; nccl_tests: the programs for a cross-check.
     """
 
     interface: Word | None = None
@@ -233,6 +235,9 @@ class InterconnectEntry(Entry):
     per_node: Annotated[int, Field(ge=1, le=64)] | None = None
     most_bytes: Annotated[int, Field(ge=8, le=8 << 30)] | None = None
     nccl_tests: NcclTestsEntry | None = None
+    rendezvous_seconds: Seconds | None = None
+    stall_seconds: Seconds | None = None
+    seconds: Seconds | None = None
 
 
 class RackPower(Entry):

@@ -11,7 +11,7 @@ import yaml
 
 from fleetcheck import checkbook, named_limits, nodeset, readings
 from fleetcheck.checkbook import Entry
-from fleetcheck.facts.registry import FACTS, LOAD, Fact
+from fleetcheck.facts.registry import FACTS, LOAD, PAIRS, Fact
 from fleetcheck.groups import BY_NODE
 from fleetcheck.named_limits import Named, Said
 from fleetcheck.profile import Profile
@@ -33,13 +33,16 @@ class UnknownCheck(Exception):
 
 @dataclass(frozen=True)
 class Explanation:
-    """A check with everything that is known of it. collectors: with the probe that asks each; loads: what it reads of those."""
+    """A check with everything that is known of it. collectors: with the probe that asks each; loads: what it reads of those; trials:
+    whether it reads what trials of several nodes told.
+    """
 
     entry: Entry
     collectors: tuple[tuple[str, Collector], ...]
     limits: tuple[Named, ...]
     lookalikes: tuple[str, ...]
     loads: tuple[str, ...] = ()
+    trials: bool = False
 
 
 def explanations(root: Path) -> list[Explanation]:
@@ -64,7 +67,8 @@ def _explained(
 ) -> Explanation:
     facts = [fact for fact in FACTS if {fact.name, fact.name + BY_NODE} & {*entry.fixtures}]
     loads = tuple(dict.fromkeys(fact.collector for fact in facts if fact.probe == LOAD))
-    return Explanation(entry, _asked(facts, known), tuple(named_limits.named(entry, profiles)), tuple(alike.get(entry.name, ())), loads)
+    return Explanation(entry, _asked(facts, known), tuple(named_limits.named(entry, profiles)), tuple(alike.get(entry.name, ())), loads,
+                       any(fact.probe == PAIRS for fact in facts))
 
 
 def _asked(facts: Iterable[Fact], known: Mapping[str, Collector]) -> tuple[tuple[str, Collector], ...]:
@@ -84,6 +88,7 @@ def as_text(said: Explanation) -> str:
     reads = [f"{collector.name} ({probe}), {privilege}: {', '.join(each.what for each in group)}"
              for probe, collector in said.collectors for privilege, group in _by_privilege(collector.reads)]
     reads += [f"what the loads left: {', '.join(said.loads)}"] if said.loads else []
+    reads += ["what trials of several nodes told"] if said.trials else []
     sections = [
         ("", [entry.statement]), ("what to do", [entry.advice] if entry.advice else []), ("grade", [_grade(entry)]),
         ("reads", reads), ("goes by", [f"{limit.key}: {each}" for limit in said.limits for each in _limits(limit)]),
@@ -142,6 +147,7 @@ def _markdown(said: Explanation) -> str:
     rows = [f"{_grade(entry)}"] + ([f"**Do:** {entry.advice}"] if entry.advice else [])
     rows += [f"**Reads:** {'; '.join(_reads(probe, each) for probe, each in said.collectors)}"] if said.collectors else []
     rows += [f"**Reads:** what the loads left: {', '.join(said.loads)}"] if said.loads else []
+    rows += ["**Reads:** what trials of several nodes told"] if said.trials else []
     rows += [f"**Goes by:** {row}" for row in limits]
     rows += [f"**Not tripped by:** {' '.join(said.lookalikes)}"] if said.lookalikes else []
     return "\n".join([f"### {entry.name}", "", entry.statement, "", *(f"- {row}" for row in rows), ""])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fleetcheck.facts.interconnect import Interconnect
 from fleetcheck.facts.registry import Fact
 from fleetcheck.fleet import Fleet
 from fleetcheck.groups import BY_NODE, ByNode, Group
@@ -25,7 +26,7 @@ def fixtures(config: pytest.Config, facts: Sequence[Fact]) -> ModuleType:
     """A plugin with ``node``, ``profile``, ``group`` and two fixtures per fact."""
     plugin = ModuleType("fleetcheck.facts", "Fixtures of one session.")
     plugin.__dict__.update({fact.name: _fact(config, fact) for fact in facts}, node=_node, profile=_profile(config), group=_group,
-                           simulated=_simulated(config))
+                           simulated=_simulated(config), interconnect=_interconnect(config))
     plugin.__dict__.update({fact.name + BY_NODE: _fact_by_node(config, fact) for fact in facts})
     return plugin
 
@@ -62,6 +63,15 @@ def _simulated(config: pytest.Config) -> Callable[..., Any]:
     def build() -> bool:
         """Whether the fleet is a simulated one."""
         return _fleet(config).inventory.sandbox is not None
+
+    return build
+
+
+def _interconnect(config: pytest.Config) -> Callable[..., Any]:
+    @pytest.fixture(name="interconnect")
+    def build() -> Interconnect:
+        """What trials of several nodes say of nodes, links and the fleet."""
+        return _fleet(config).interconnect
 
     return build
 

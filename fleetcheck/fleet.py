@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from fleetcheck import __version__, exitcode, plan, run, sources, verdict
 from fleetcheck import inventory as inventories
@@ -17,9 +17,15 @@ from fleetcheck.acceptance import ledger, limits
 from fleetcheck.at_hand import FactsAtHand, Source
 from fleetcheck.burnin import begin, clock
 from fleetcheck.burnin.terms import Asked, Terms, settle
+from fleetcheck.collective.campaign import preflight
+from fleetcheck.collective.campaign import terms as campaign
+from fleetcheck.collective.campaign.pairs import pair_groups
+from fleetcheck.collective.campaign.record import recorded
 from fleetcheck.conclude import Conclusions, conclude
-from fleetcheck.facts.registry import Fact
+from fleetcheck.facts.interconnect import Interconnect
+from fleetcheck.facts.registry import PAIRS, Fact
 from fleetcheck.gather import silent
+from fleetcheck.groups import Group
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.journal import Journal
 from fleetcheck.lock import FleetLock
@@ -32,6 +38,9 @@ from fleetcheck.report import earlier, html, junit, terminal, textfile
 from fleetcheck.report.changes import Comparison
 from fleetcheck.report.key_measurements import KeyMeasurements
 from fleetcheck.settings import Settings
+
+if TYPE_CHECKING:
+    from fleetcheck.collective.campaign.begin import Together
 
 Collectors = Mapping[str, Mapping[str, set[str]]]
 """{node: {probe: collectors}}."""
@@ -57,6 +66,7 @@ class Fleet:
     verdicts: dict[str, Any] | None = None
     started: str = ""
     until: datetime.datetime | None = None
+    together: Together | None = None
     lock: FleetLock | None = None
     key: KeyMeasurements = field(default_factory=KeyMeasurements)
 
@@ -84,7 +94,7 @@ class Fleet:
     def begin(self, planned: Sequence[Planned], collectors: Collectors, narrowed: str, screen: TextIO | None) -> None:
         """Write the plan, then start gathering. Raises RunError, InventoryError or SandboxError."""
         assert self.run is not None
-        terms = self._terms(collectors)
+        terms, pairs = self._terms(collectors), self._pairs(collectors)
         self.narrowed = narrowed
         self.planned = {each.nodeid: each for each in planned}
         with run.disk(self.run.path):
@@ -94,7 +104,7 @@ class Fleet:
             self._write_plan()
             self.journal = Journal(self.run.results)
         self.progress = Progress(Counter(each.node for each in planned), self.run.path / "progress.log", screen)
-        self.source = self._evidence_source(collectors, terms)
+        self.source = self._evidence_source(collectors, terms, pairs)
         self.hand = FactsAtHand(self.source, self.inventory.profiles)
 
     def _about(self) -> dict[str, Any]:
@@ -105,7 +115,7 @@ class Fleet:
             "group": self.settings.group, "narrowed": self.narrowed,
             "replay_of": self.earlier.id if self.earlier and self.settings.replay else "",
             "connections": self.settings.connections, "duration": self.settings.duration,
-            "until": self.until.isoformat() if self.until else "", "max_loaded": self.settings.max_loaded,
+            "until": self.until.isoformat() if self.until else "", "max_loaded": self.settings.max_loaded, "pairs": self.settings.pairs,
             "expired_waivers": self.inventory.expired(),
         }
 
@@ -121,20 +131,49 @@ class Fleet:
         wanted = begin.wanted(collectors)
         if self.settings.replay or not wanted:
             return None
-        now = datetime.datetime.now()
-        self.until = clock.until(self.settings.until, now) if self.settings.until else None
-        asked = Asked(self.settings.tier, self.settings.duration, self.until, self.settings.max_loaded)
-        return settle(asked, self.inventory, wanted, now.astimezone(), resumed=bool(self.settings.resume))
+        asked = Asked(self.settings.tier, self.settings.duration, self._until(), self.settings.max_loaded)
+        return settle(asked, self.inventory, wanted, datetime.datetime.now().astimezone(), resumed=bool(self.settings.resume))
 
-    def _evidence_source(self, collectors: Collectors, terms: Terms | None) -> Source:
+    def _until(self) -> datetime.datetime | None:
+        """When all must have ended: settled once."""
+        if self.settings.until and self.until is None:
+            self.until = clock.until(self.settings.until, datetime.datetime.now())
+        return self.until
+
+    def _evidence_source(self, collectors: Collectors, terms: Terms | None, pairs: campaign.Terms | None) -> Source:
         assert self.run is not None and self.progress is not None
         if self.settings.replay and self.earlier:
             return sources.replayed(self.run, self.earlier)
         requests = partial(plan.requests, self.run.id, needed=begin.with_preflight(collectors))
-        source = sources.live(self.run, self.inventory, requests, self.settings.connections, self.progress.tick, terms)
-        if source.loads:
-            self.progress.loads = source.loads.line
+        source = sources.live(self.run, self.inventory, requests, self.settings.connections, self.progress.tick, terms, pairs)
+        loads, together = source.loads, source.together
+        self.together = together
+        self.progress.loads = lambda: (loads.line() if loads else "") or (together.line() if together else "")
         return source
+
+    def _pairs(self, collectors: Collectors) -> campaign.Terms | None:
+        """What trials of several nodes are settled to, if some check asks for them. Raises LoadRefused."""
+        wanted = {node for node, probes in collectors.items() if PAIRS in probes}
+        if self.settings.replay or not wanted:
+            return None
+        return campaign.settle(self.inventory, wanted, self.settings.pairs, self._until())
+
+    def try_together(self) -> None:
+        """The campaign, once all that single nodes show is judged; nothing where no check asks for one, or in a replay. Raises RunError."""
+        if self.together is not None:
+            failures = self.hand.failures if self.hand else {}
+            self.together.go(lambda: preflight.unwell(self.selected, list(self.planned.values()), self.results, failures))
+
+    @cached_property
+    def pairs(self) -> list[Group]:
+        """The pairs of nodes that are to be tried."""
+        return pair_groups(self.nodes, self.settings.pairs)
+
+    @cached_property
+    def interconnect(self) -> Interconnect:
+        """What trials of several nodes say; read from the run's evidence once all of them ended."""
+        assert self.run is not None
+        return Interconnect.of(recorded(self.run.evidence), self.inventory)
 
     def fact(self, node: Node, fact: Fact) -> Any:
         """The view a check asks for. Raises NotMeasured saying why there is none."""

@@ -55,16 +55,29 @@ def result(planned: Planned, end: Said, recording: Recording, seconds: float, bo
     blamed = recording.offenders if end.outcome == "failed" else []
     severity, action = graded(planned, blamed)
     decisive = _decisive(recording)
-    parts = _parts(blamed, decisive if end.outcome == "failed" else None)
+    parts = _parts(blamed, decisive if end.outcome == "failed" else None) or _unmeasured(end)
     return Result(
         run=planned.run, stage=planned.stage, check=planned.check, component=planned.component, node=planned.node,
         outcome=end.outcome, severity=severity, action=action, message=message(end, recording), nodeid=planned.nodeid,
         parts=parts, metrics=metrics(recording),
         bound=_bound(decisive), source=f"{decisive.bound.source} ({decisive.bound.date})" if decisive else "",
         coverage="; ".join(dict.fromkeys(recording.coverage)), boot_id=boot_id, seconds=round(seconds, 6),
-        nodes=tuple(part["label"] for part in parts if part["kind"] == "node") or planned.nodes,
+        nodes=_nodes(planned, end, parts, blamed),
         description=description, causes=tuple(dict.fromkeys(each.cause for each in blamed if each.cause)),
     )
+
+
+def _nodes(planned: Planned, end: Said, parts: Sequence[Mapping[str, str]], blamed: Sequence[Offender]) -> tuple[str, ...]:
+    """Whom a result of several nodes is about: those at fault, those that its findings name, else all."""
+    culprits = [part["label"] for part in parts if part["kind"] == "node"] if end.outcome == "failed" else []
+    named = [node for each in blamed for node in each.nodes]
+    return tuple(dict.fromkeys(culprits or named)) or planned.nodes
+
+
+def _unmeasured(end: Said) -> tuple[Mapping[str, str], ...]:
+    """The nodes for whose sake nothing was measured between several."""
+    error = end.error if end.outcome == "error" else None
+    return tuple({"kind": "node", "label": node, "slot": "", "serial": ""} for node in getattr(error, "nodes", ()))
 
 
 def graded(planned: Planned, offenders: Sequence[Offender]) -> tuple[str, str]:

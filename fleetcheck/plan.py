@@ -19,7 +19,7 @@ TIERS = ("quick", "full", "burnin", "acceptance")
 STAGES = {"node": "facts", "burnin": "load", "interconnect": "pairs", "cluster": "cluster"}
 WORDS = ("component", "severity", "action")
 NEEDS = ("any", "idle")
-GROUPINGS = ("", "fleet", "profile", *PLACES)
+GROUPINGS = ("", "fleet", "profile", *PLACES, "pair")
 """What a check of several nodes may be made one of each of."""
 BY_NAME: Mapping[str, Fact] = {fact.name: fact for fact in FACTS}
 ALWAYS = ("system",)

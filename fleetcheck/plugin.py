@@ -17,6 +17,7 @@ import pytest
 
 from fleetcheck import item_course, plan, selection, turns
 from fleetcheck.burnin import clock
+from fleetcheck.collective.campaign.terms import MODES
 from fleetcheck.exitcode import INTERNAL, INTERRUPTED, USAGE
 from fleetcheck.facts.registry import FACTS
 from fleetcheck.fixtures import fixtures
@@ -55,6 +56,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     help="how long each node is loaded: 4h, 90min")
     group.addoption("--until", metavar="HH:MM", type=_option(clock.checked_until), default=None,
                     help="all loads have ended by then, in local time")
+    group.addoption("--pairs", choices=MODES, default="",
+                    help="which nodes are tried with each other: two rounds (quick), or every pair (full; default of tier acceptance)")
     group.addoption("--max-loaded", metavar="N", type=_option(clock.count), default=None,
                     help="nodes under load at once (default 32, or what rack power budgets allow)")
     group.addoption("--no-html", action="store_true", help="write no report.html, which takes seconds for a thousand nodes")
@@ -103,7 +106,7 @@ def _settings(config: pytest.Config) -> Settings:
     return Settings(
         inventory=option.inventory, nodes=option.nodes, group=option.group, tier=option.tier, replay=option.replay,
         resume=option.resume, reports=Path(option.reports), duration=option.duration, until=option.until or "",
-        max_loaded=option.max_loaded, html=not option.no_html, metrics_dir=option.metrics_dir,
+        max_loaded=option.max_loaded, pairs=option.pairs, html=not option.no_html, metrics_dir=option.metrics_dir,
         connections=connections if isinstance(connections, int) and connections > 0 else DEFAULT_CONNECTIONS,
     )
 
@@ -149,7 +152,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if fleet is None or marker is None:
         return
     if "group" in metafunc.fixturenames:
-        found = groups(str(marker.kwargs.get("per", "fleet")), fleet.nodes, fleet.inventory.fleet)
+        per = str(marker.kwargs.get("per", "fleet"))
+        found = fleet.pairs if per == "pair" else groups(per, fleet.nodes, fleet.inventory.fleet)
         metafunc.parametrize("group", found, ids=[each.name for each in found])
     elif "node" in metafunc.fixturenames:
         metafunc.parametrize("node", fleet.nodes, ids=[node.name for node in fleet.nodes])

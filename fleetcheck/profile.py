@@ -183,6 +183,26 @@ class LoadProfile(Section):
     disk_read_mbytes_per_second: Bound | None = None
 
 
+class InterconnectProfile(Section):
+    """What healthy nodes of this kind reach together, by collective (all_reduce, all_to_all, send_recv…). A field left out: no figure is
+    known, and peers alone judge. GB/s are 1e9 bytes a second of bus bandwidth, as nccl-tests count it."""
+
+    floor_bytes: int = Field(default=1 << 30, ge=1 << 20)      # floors hold from that message size on
+    pair_busbw_gbytes_per_second: Mapping[str, Bound] = Field(default_factory=dict)    # of two nodes
+    group_busbw_gbytes_per_second: Mapping[str, Bound] = Field(default_factory=dict)   # of more
+    latency_p50_microseconds: Mapping[str, Bound] = Field(default_factory=dict)        # up to 32 KiB, of any number of nodes
+    latency_p99_microseconds: Mapping[str, Bound] = Field(default_factory=dict)
+
+    def busbw(self, op: str, members: int, size: int) -> Bound | None:
+        """The floor of a collective among so many nodes."""
+        floors = self.pair_busbw_gbytes_per_second if members == 2 else self.group_busbw_gbytes_per_second
+        return floors.get(op) if size >= self.floor_bytes else None
+
+    def latency(self, op: str, what: str, size: int) -> Bound | None:
+        """The most that half (p50_us) or 99 of 100 calls (p99_us) may take."""
+        return (self.latency_p50_microseconds if what == "p50_us" else self.latency_p99_microseconds).get(op)
+
+
 class TimeProfile(Section):
     """Clock discipline."""
 
@@ -234,6 +254,7 @@ class Profile(Section):
     security: SecurityProfile | None = None
     reach: ReachProfile | None = None
     load: LoadProfile | None = None
+    interconnect: InterconnectProfile | None = None
     bundles: tuple[Bundle, ...] = ()
     limits: Mapping[str, Bound] = Field(default_factory=dict)      # any further limit a check names
     choices: Mapping[str, Choice] = Field(default_factory=dict)

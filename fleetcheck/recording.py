@@ -54,13 +54,14 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Offender:
-    """One part found at fault by a check."""
+    """One part found at fault by a check. nodes: of a check of several, whom it is about, where none of them is blamed."""
 
     part: Part | None
     text: str
     severity: str = ""
     action: str = ""
     cause: str = ""
+    nodes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text

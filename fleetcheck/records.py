@@ -20,8 +20,8 @@ UNREACHABLE = frozenset({
 
 GIVEN_UP = "given up because the run was ended"
 """What a failure says when this side ended the question."""
-PUT_OFF = frozenset({"deferred", "unclaimed", "claim-lost"})
-"""Error kinds that mean a node was left alone on purpose: nothing is wrong, and nothing was measured."""
+PUT_OFF = frozenset({"deferred", "unclaimed", "claim-lost", "excluded"})
+"""Error kinds that mean a node was left alone on purpose: nothing else is wrong, and nothing was measured."""
 Share = tuple[str, str]
 """(node name, stage) of the checks that are judged together."""
 
@@ -31,7 +31,8 @@ class Failure:
     """Why a probe brought no answer. kind: one of UNREACHABLE, or no-python, become-refused, truncated, garbled, too-large,
     deadline, disconnected, wrong-machine, node-code, controller
     (trouble on this side), deferred (a load that would have disturbed a job), unclaimed (nobody may load it), claim-lost (its
-    job or reservation ended under the load).
+    job or reservation ended under the load), excluded, not-ready, lost (it was not tried with other nodes: a finding of its own, no
+    torch like theirs, gone meanwhile).
     message: node, what was attempted, evidence quoted, what to do."""
 
     kind: str
@@ -121,8 +122,9 @@ class Result:
 
     @property
     def blamed(self) -> tuple[str, ...]:
-        """The nodes it is about: its own, those a check of several nodes found at fault, or the only one it names."""
-        culprits = tuple(part["label"] for part in self.parts if part.get("kind") == "node") if self.outcome == "failed" else ()
+        """The nodes it is about: its own, those a check of several nodes found at fault or could not measure, or the only one it names."""
+        mine = self.outcome in ("failed", "error")
+        culprits = tuple(part["label"] for part in self.parts if part.get("kind") == "node") if mine else ()
         return (self.node,) if self.node else culprits or (self.nodes if len(self.nodes) == 1 else ())
 
     def slim(self) -> Result:

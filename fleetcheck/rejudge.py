@@ -64,6 +64,8 @@ def _machines(run: Run, kept: Inventory) -> dict[str, Machine]:
     profiles = {node.name: node.profile for node in kept.nodes}
     found: dict[str, Machine] = {}
     for each in run.gathered():
+        if not each.node:  # trials of several nodes
+            continue
         held = found.get(each.node, Machine(profiles.get(each.node, "")))
         parts = {part.label: part for part in installed(each.answers)}
         found[each.node] = Machine(held.profile, machine_serial(each) or held.serial, {**held.parts, **parts})

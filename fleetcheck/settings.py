@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 TIER = "quick"
+ACCEPTANCE = "acceptance"
+"""The tier that tries every pair of nodes, where nobody says otherwise."""
 CLOCKED_TIER = "burnin"
 """What a duration or an end asks for, where no tier is named."""
 
@@ -16,7 +18,7 @@ CLOCKED_TIER = "burnin"
 class Settings:
     """The options of a run. An empty nodes, group or tier means what the earlier run had, else all nodes and quick.
 
-    duration: seconds of each node's load; until: when all loads have ended; max_loaded: nodes under load at once.
+    duration: seconds of each node's load; until: when all loads have ended; max_loaded: nodes under load at once; pairs: quick or full.
     """
 
     inventory: str = ""
@@ -30,6 +32,7 @@ class Settings:
     duration: float | None = None
     until: str = ""
     max_loaded: int | None = None
+    pairs: str = ""
     html: bool = True
     metrics_dir: str = ""
 
@@ -50,4 +53,6 @@ class Settings:
         if not (self.duration or self.until):
             chosen = replace(chosen, duration=earlier.get("duration"), until=str(earlier.get("until") or ""))
         usual = CLOCKED_TIER if chosen.duration or chosen.until else TIER
-        return replace(chosen, tier=self.tier or str(earlier.get("tier") or usual), max_loaded=self.max_loaded or earlier.get("max_loaded"))
+        tier = self.tier or str(earlier.get("tier") or usual)
+        pairs = self.pairs or str(earlier.get("pairs") or ("full" if tier == ACCEPTANCE else "quick"))
+        return replace(chosen, tier=tier, pairs=pairs, max_loaded=self.max_loaded or earlier.get("max_loaded"))

@@ -19,6 +19,8 @@ from fleetcheck.records import Evidence, Share
 if TYPE_CHECKING:
     from fleetcheck.burnin.controller import Loads
     from fleetcheck.burnin.terms import Terms
+    from fleetcheck.collective.campaign.begin import Together
+    from fleetcheck.collective.campaign.terms import Terms as Pairs
     from fleetcheck.sandbox.fleet import Sandbox
 
 Asked = Sequence[tuple[Node, Request]]
@@ -31,6 +33,7 @@ class Live:
     gathering: Gathering
     sandbox: Sandbox | None = None
     loads: Loads | None = None
+    together: Together | None = None
 
     def evidence(self, node: str, probe: str) -> Evidence:
         """One probe's evidence, waiting for it."""
@@ -46,6 +49,8 @@ class Live:
             if self.sandbox is not None:
                 last.callback(self.sandbox.stop)
             last.callback(self.gathering.close)
+            if self.together is not None:
+                last.callback(self.together.close)
             if self.loads is not None:
                 self.loads.close()
 
@@ -57,8 +62,8 @@ def replayed(this: run.Run, earlier: run.Run) -> Source:
 
 
 def live(this: run.Run, inventory: Inventory, requests: Callable[[Inventory], Asked], connections: int,
-         tick: Callable[[], None], terms: Terms | None = None) -> Live:
-    """Start asking. What this run already knows is not asked again; a failure is. terms: of its loads.
+         tick: Callable[[], None], terms: Terms | None = None, pairs: Pairs | None = None) -> Live:
+    """Start asking. What this run already knows is not asked again; a failure is. terms: of its loads; pairs: of trials of several nodes.
 
     Raises RunError or SandboxError.
     """
@@ -77,12 +82,20 @@ def live(this: run.Run, inventory: Inventory, requests: Callable[[Inventory], As
     gathering.start(missing(wanted, kept))
     source = Live(gathering, rack)
     try:
+        if pairs:
+            source.together = _together(this, reachable, pairs, gathering, connections)
         if terms and loads:
             source.loads = burnin.begin(this, reachable, terms, gathering, loads, kept, connections)
     except BaseException:
         source.close()
         raise
     return source
+
+
+def _together(this: run.Run, inventory: Inventory, terms: Pairs, gathering: Gathering, connections: int) -> Together:
+    from fleetcheck.collective.campaign.begin import Together  # only a run with trials of several nodes pays for it
+
+    return Together(this, inventory, terms, gathering, connections)
 
 
 def _rack(inventory: Inventory) -> Sandbox | None:

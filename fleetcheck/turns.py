@@ -6,12 +6,17 @@ those of the facts of its own node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
 from fleetcheck.at_hand import Source
+from fleetcheck.exitcode import INTERNAL
+from fleetcheck.facts.registry import PAIRS
+from fleetcheck.fleet import Fleet
 from fleetcheck.records import Share
+from fleetcheck.run import RunError
 from fleetcheck.selection import owner
 from fleetcheck.session import PLANNED, fleet_of
 
@@ -25,7 +30,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     fleet = fleet_of(session.config)
     if fleet is None or fleet.source is None:
         return None
-    for items in in_turn(session.items, fleet.source):
+    for items in in_turn(session.items, fleet.source, partial(_try_together, fleet)):
         for item, following in zip(items, [*items[1:], session], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if session.shouldfail:
@@ -35,14 +40,33 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return True
 
 
-def in_turn(items: list[pytest.Item], source: Source) -> Iterator[list[pytest.Item]]:
-    """The items of each node and stage, in the order in which their probes are answered; those of the fleet last."""
+def _try_together(fleet: Fleet) -> None:
+    """A disk that refuses ends the run, as everywhere."""
+    try:
+        fleet.try_together()
+    except RunError as full:
+        pytest.exit(str(full), returncode=INTERNAL)
+
+
+def in_turn(items: list[pytest.Item], source: Source, try_together: Callable[[], object] = lambda: None) -> Iterator[list[pytest.Item]]:
+    """The items of each node and stage, in the order in which their probes are answered; those of the fleet last.
+
+    try_together: done once, when all that single nodes show by themselves is judged.
+    """
     shares: dict[Share, list[pytest.Item]] = {}
     for item in items:
         shares.setdefault((owner(item), item.stash[PLANNED].stage if owner(item) else ""), []).append(item)
     fleetwide = shares.pop(("", ""), [])
-    for share in source.turns({share: probes(own) for share, own in shares.items()}):
+    wanted = {share: probes(own) for share, own in shares.items()}
+    alone = {share for share, needed in wanted.items() if PAIRS not in needed}
+    if not alone:
+        try_together()
+    for share in source.turns(wanted):
         yield shares.pop(share)
+        if share in alone:
+            alone.remove(share)
+            if not alone:
+                try_together()
     if fleetwide:
         yield fleetwide
 

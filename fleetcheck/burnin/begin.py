@@ -24,6 +24,7 @@ Asked = Sequence[tuple[Node, Request]]
 Needed = Mapping[str, Mapping[str, Collection[str]]]
 """{node: {probe: collectors}}."""
 FIRST = "facts-fast"
+PAIRS = "pairs"
 
 
 def wanted(needed: Needed) -> dict[str, Collection[str]]:
@@ -32,8 +33,8 @@ def wanted(needed: Needed) -> dict[str, Collection[str]]:
 
 
 def with_preflight(needed: Needed) -> dict[str, dict[str, set[str]]]:
-    """What is needed, and of every node to be loaded at least who it is and what runs there."""
-    return {node: {**({FIRST: set()} if PROBE in probes else {}), **{probe: set(names) for probe, names in probes.items()}}
+    """What is needed, and of every node to be loaded or tried with others at least who it is and what runs there."""
+    return {node: {**({FIRST: set()} if {PROBE, PAIRS} & probes.keys() else {}), **{probe: set(names) for probe, names in probes.items()}}
             for node, probes in needed.items()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TextIO, TypeVar
 
@@ -17,6 +17,8 @@ from fleetcheck.burnin.ends import PATIENCE
 from fleetcheck.burnin.forecast import HEADS, Forecast, forecast
 from fleetcheck.burnin.terms import Asked, LoadRefused, settle
 from fleetcheck.burnin.watch import watch
+from fleetcheck.collective.campaign import terms as together
+from fleetcheck.collective.campaign.terms import TIERS, usual
 from fleetcheck.inventory import Inventory, select
 from fleetcheck.run import Run, find
 
@@ -24,10 +26,12 @@ Value = TypeVar("Value")
 
 
 def show_forecast(inventory: Inventory, screen: TextIO, *, nodes: str, group: str, tier: str, duration: str, until: str,
-                  max_loaded: int | None) -> None:
+                  max_loaded: int | None, pairs: str = "") -> None:
     """Settle terms as a run would, and print them. Raises LoadRefused or InventoryError."""
     if tier not in schedule.TIMES:
         raise LoadRefused(f"--tier {tier!r:.40}: expected one of {', '.join(schedule.TIMES)}")
+    if pairs not in ("", *together.MODES):
+        raise LoadRefused(f"--pairs {pairs!r:.40}: expected one of {', '.join(together.MODES)}")
     now = datetime.datetime.now()
     end = _read("--until", until, lambda text: clock.until(text, now)) if until else None
     asked = Asked(tier, _read("--duration", duration, clock.duration) if duration else None, end, max_loaded)
@@ -35,7 +39,19 @@ def show_forecast(inventory: Inventory, screen: TextIO, *, nodes: str, group: st
     if not wanted:
         raise LoadRefused(f"{inventory.path}: none of the selected nodes is in service")
     terms = settle(asked, inventory, wanted, now.astimezone(), which=lambda program: program)  # the claim's programs are the run's business
-    _print(forecast(inventory, terms, PATIENCE.stagger), screen)
+    found = forecast(inventory, terms, PATIENCE.stagger)
+    if tier in TIERS:
+        found.lines.extend(_together(inventory, wanted, pairs or usual(tier)))
+    _print(found, screen)
+
+
+def _together(inventory: Inventory, wanted: Collection[str], mode: str) -> Iterator[str]:
+    """What trials of several nodes take on top. Raises LoadRefused."""
+    settled = together.settle(inventory, wanted, mode, which=lambda program: program)
+    for kind in settled.kinds.values():
+        rounds = together.rounds_of(len(kind), mode)
+        yield (f"then {len(kind)} nodes with each other, {'every pair' if mode == 'full' else 'two rounds of pairs'} and groups up to all: "
+               f"{rounds} rounds, about {clock.words(rounds * together.ROUND_SECONDS)} if nothing is found")
 
 
 def _read(option: str, text: str, read: Callable[[str], Value]) -> Value:

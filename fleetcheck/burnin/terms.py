@@ -77,7 +77,7 @@ def settle(asked: Asked, inventory: Inventory, wanted: Mapping[str, Collection[s
         raise LoadRefused(f"{inventory.path}: {fold(unclaimed)}: no claim is given, and a load needs one; write claim: slurm-job or "
                           "claim: slurm-reservation under defaults, or claim: none where no scheduler hands out the nodes")
     for node in nodes:
-        _claimable(inventory, node, which)
+        claimable(inventory, node, which)
     loads = {node.name: schedule.chosen(asked.tier, wanted[node.name], (node.load or {}).get("loads") or ()) for node in nodes}
     idle = next((name for name, chosen in loads.items() if not chosen), "")
     if idle:
@@ -87,7 +87,8 @@ def settle(asked: Asked, inventory: Inventory, wanted: Mapping[str, Collection[s
     return Terms(asked, loads, _seconds(asked, loads, len(waves), now, resumed), allowed, waves, unclaimed)
 
 
-def _claimable(inventory: Inventory, node: Node, which: Callable[[str], str | None]) -> None:
+def claimable(inventory: Inventory, node: Node, which: Callable[[str], str | None]) -> None:
+    """Raises LoadRefused when this machine lacks a program that the node's claim needs."""
     programs = PROGRAMS[node.claim or "none"]
     missing = [program for program in programs if which(program) is None]
     if missing:

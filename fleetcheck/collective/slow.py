@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fleetcheck.collective.topology import Topology
 from fleetcheck.collective.trial import Trial, Value
@@ -18,6 +18,8 @@ LEAST_PEERS = 8
 class Limit:
     """What one metric may be. low, high: the profile's bounds, None where it has none; effect: the least share of the peers' median.
 
+    least: nearer than this to their median, in the metric's own unit, they are never slow either.
+    low_wide: the same as low, for more than two members.
     worse: which way is slower, ``low`` for bandwidth, ``high`` for latency. Values nearer to their peers than effect are never slow for
     being unlike them, however much alike these are.
     """
@@ -27,6 +29,8 @@ class Limit:
     high: float | None = None
     worse: str = "low"
     effect: float = 0.10
+    least: float = 0.0
+    low_wide: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,12 @@ def _bounds(alike: Mapping[Kind, Sequence[float]], limits: Mapping[str, Limit]) 
             medians[kind] = statistics.median(near)
             scatter.setdefault(kind[0], []).extend(abs(number / medians[kind] - 1.0) for number in near)
     spread = {metric: SPREAD * statistics.median(shares) for metric, shares in scatter.items()}
-    return {kind: _bound(limits[kind[0]], medians.get(kind), spread.get(kind[0], 0.0)) for kind in alike}
+    return {kind: _bound(_of(limits[kind[0]], kind[1]), medians.get(kind), spread.get(kind[0], 0.0)) for kind in alike}
+
+
+def _of(limit: Limit, members: int) -> Limit:
+    """The limit for so many nodes."""
+    return replace(limit, low=limit.low_wide) if members > 2 and limit.low_wide is not None else limit
 
 
 def _near_the_best(numbers: Sequence[float], worse: str) -> list[float]:
@@ -87,7 +96,7 @@ def _bound(limit: Limit, median: float | None, spread: float) -> float | None:
     own = limit.low if limit.worse == "low" else limit.high
     if median is None or median <= 0.0:
         return own
-    share = max(limit.effect, spread)
+    share = max(limit.effect, spread, limit.least / median)
     if limit.worse == "low":
         return max(own or 0.0, median * (1.0 - share))
     return median * (1.0 + share) if own is None else min(own, median * (1.0 + share))

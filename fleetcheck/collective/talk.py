@@ -8,6 +8,7 @@ from typing import Any
 from fleetcheck.nodes import Node
 
 PORTS = "29500-29599"
+PATIENCE = ("rendezvous_seconds", "stall_seconds", "seconds")
 
 
 def interface(node: Node) -> str:
@@ -16,8 +17,8 @@ def interface(node: Node) -> str:
 
 
 def device(node: Node) -> str:
-    """auto, cuda or cpu."""
-    return str(_said(node).get("device") or "auto")
+    """auto, cuda or cpu; what stands in under load stands in here too."""
+    return str(_said(node).get("device") or (node.load or {}).get("device") or "auto")
 
 
 def per_node(node: Node) -> int | None:
@@ -37,6 +38,12 @@ def most_bytes(node: Node) -> int | None:
     return int(told) if told else None
 
 
+def patience(nodes: Sequence[Node]) -> dict[str, Any]:
+    """Seconds that the inventory gives trials of these nodes: the first node's word on each."""
+    told = {name: [float(said) for node in nodes if (said := _said(node).get(name))] for name in PATIENCE}
+    return {name: given[0] for name, given in told.items() if given}
+
+
 def torch(node: Node) -> dict[str, Any]:
     """The node's torch, and the words of a container's command before it."""
     return {"torch_python": node.torch_python or "", "prefix": list((node.load or {}).get("prefix") or ()), "device": device(node)}
@@ -49,7 +56,7 @@ def environment(node: Node) -> dict[str, str]:
     'mlx5_0,mlx5_3'
     """
     said = _said(node)
-    found = {"NCCL_SOCKET_IFNAME": interface(node), "GLOO_SOCKET_IFNAME": interface(node)} if interface(node) else {}
+    found: dict[str, str] = {"NCCL_SOCKET_IFNAME": interface(node), "GLOO_SOCKET_IFNAME": interface(node)} if interface(node) else {}
     if said.get("hcas"):
         found["NCCL_IB_HCA"] = ",".join(map(str, said["hcas"]))
     if said.get("plugin"):

@@ -33,6 +33,16 @@ LIMITS: Mapping[str, Bound] = {
     **{f"{reason}_percent": _bound(
         "% of the load", "Azure azurehpc-health-checks allows the power cap alone; one sample in a hundred may be a clock change", high=1)
        for reason in ("hardware_thermal", "hardware_slowdown", "software_thermal", "power_brake")},
+    "trial_peer_fraction": _bound(
+        "of the peers' bus bandwidth", "3 % between runs of nccl-tests is normal; three times that", low=0.90),
+    "trial_p50_of_peers": _bound("times the peers' median latency", "half as much again is no noise of a median; unverified", high=1.5),
+    "trial_p99_of_peers": _bound("times the peers' p99 latency", "tails are long: four times is beyond them; unverified", high=4.0),
+    "scaling_efficiency": _bound(
+        "of the bus bandwidth of two nodes",
+        "H100, 8 x 400G: 440 GB/s of two nodes, 370 of four and more (Oracle OCI, stas00/ml-engineering); a tenth less", low=0.75),
+    "trial_link_errors": _bound("errors", "NVIDIA/NVSentinel NIC monitor: above 10 a second, here of all trials together", high=10),
+    "busbw_of_smaller_sizes": _bound(
+        "of the best at a smaller size", "bus bandwidth grows with the size; cvs verifies that it does not dip", low=0.80),
     "load_corrected_errors_per_second": _bound(
         "errors/s", "storms seen under load: 4,647 to 17,657 a second; a good GPU counts none; unverified", high=1000),
     "load_nvlink_errors_per_second": _bound("errors/s", "NVIDIA DCGM fails at 100 a second, warns at 1 a minute", high=10),

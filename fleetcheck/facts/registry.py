@@ -42,6 +42,7 @@ from fleetcheck.facts import (
     software,
     storage_probe,
     system,
+    trials,
 )
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
@@ -51,6 +52,8 @@ Build = Callable[[Mapping[str, Any], Profile, Node], Any]
 
 PROBES: Mapping[str, float] = {"facts-fast": 60.0, "facts-slow": 180.0}
 """Deadline of each probe in seconds, on the node; a healthy node needs a few."""
+PAIRS = "pairs"
+"""The probe of all trials with other nodes: one campaign of the fleet, once single nodes are judged."""
 LOAD = "load"
 """The probe of all loads of a node: minutes to hours, on a course of its own."""
 
@@ -118,5 +121,6 @@ FACTS: tuple[Fact, ...] = (
     Fact("dcgm_load", "dcgm", load_diagnostic.build, LOAD, whole=True),
     Fact("telemetry", "telemetry", load_telemetry.build, LOAD, whole=True),
     Fact("load_snapshots", "snapshots", load_snapshots.build, LOAD, whole=True),
+    Fact("taking_part", "entry", trials.entry, PAIRS),
     Fact("load_life", "load", load_life.build, LOAD, whole=True),
 )

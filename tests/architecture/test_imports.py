@@ -16,7 +16,7 @@ PACKAGE = Path(fleetcheck.__file__).parent
 CHECKS = shipped_checks()
 PURE = ("verdict", "verdict_rules", "common_cause", "reconcile", "exitcode", "plan", "outcome", "bound", "view", "absent",
         "outliers", "consistency", "exchanged", "measured", "installed", "history_queries",
-        *(f"collective/{name}" for name in ("bench", "ranks", "figures", "reading_ranks", "members", "talk", "way", "nccl_tests")),
+        *(f"collective/{name}" for name in ("bench", "ranks", "figures", "reading_ranks", "members", "talk", "way", "aside", "curve", "nccl_tests")),
         "standing", "report/prometheus", "report/key_measurements", *(f"alerts/{name}" for name in ("alert", "due", "healing", "payload")),
         *(f"imports/{name}" for name in ("draft", "writing", "slurm_records", "ansible_variables")),
         *(f"isolation/{name}" for name in ("act", "budgets", "guards", "isolations", "mark", "page", "proof", "releases", "standing", "terms", "wish")),

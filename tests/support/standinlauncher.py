@@ -2,22 +2,31 @@
 
 import dataclasses
 import random
+import statistics
 import threading
 
 from simulated_fabric import Culprit, Fabric
 
 from fleetcheck.collective.campaign.ran import Ran
+from fleetcheck.collective.trial import Value
 
 __all__ = ["Culprit", "Fabric", "StandIn"]
+IB = "n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA"
+SOCKET = "n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0"
+TOLD = {"way": [IB], "grew": {}, "kernel": [], "said": {}, "boot_id": "b"}
 
 
 class StandIn:
-    """lost: nodes that cannot be asked; only_wide: members of which at least so many are needed for a culprit to show."""
+    """lost: nodes that cannot be asked; wide: sets of nodes that time out together; metric: what the figures are called; told: by node,
+    what it says beside its figures; broken: what every trial ends with; late: node → by how much its latencies are longer; large: number
+    of nodes → factor of their bandwidth at 64 MiB."""
 
-    def __init__(self, topology, culprits=(), seed=1, lost=(), wide=(), rails=4):
+    def __init__(self, topology, culprits=(), seed=1, lost=(), wide=(), rails=4, metric="", told=None, broken="", late=None, large=None):
         self.fabric = Fabric(topology, tuple(culprits), random.Random(seed), rails)
         self.lost = set(lost)
         self.wide = [set(each) for each in wide]
+        self.metric, self.told, self.broken = metric, told or {}, broken
+        self.late, self.large = late or {}, large or {}
         self.asked = []
         self.closed = False
         self._lock = threading.Lock()
@@ -29,9 +38,18 @@ class StandIn:
             if lost:
                 return Ran(None, "; ".join(lost.values()), lost)
             trial = dataclasses.replace(self.fabric.run(planned, number), id=name)
-        if any(each <= set(planned.members) for each in self.wide):
-            trial = dataclasses.replace(trial, outcome="timeout", values=())
-        return Ran(trial, told={node: {"transport": "NET/IB"} for node in planned.members})
+        if self.broken or any(each <= set(planned.members) for each in self.wide):
+            trial = dataclasses.replace(trial, outcome=self.broken or "timeout", values=())
+        if self.metric and trial.values:
+            trial = dataclasses.replace(trial, values=(*(dataclasses.replace(value, metric=self.metric) for value in trial.values), *self.more(trial)))
+        return Ran(trial, told={node: {**TOLD, **self.told.get(node, {})} for node in planned.members})
+
+    def more(self, trial):
+        """Figures of all rails together at two sizes, and a latency."""
+        mean = statistics.fmean(value.number for value in trial.values)
+        noise = self.fabric.chance.uniform(0.97, 1.03)
+        return (Value("all_reduce_busbw_gb_s_1MiB", mean * 0.5 * noise), Value("all_reduce_busbw_gb_s_64MiB", mean * noise * self.large.get(len(trial.members), 1.0)),
+                Value("all_reduce_p50_us_8B", 20.0 * noise * max(self.late.get(node, 1.0) for node in trial.members)))
 
     def close(self):
         self.closed = True

@@ -6,7 +6,7 @@ suspects, then groups of 4, 8, … and all, each that fails taken apart.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -34,16 +34,21 @@ Members = frozenset[str]
 
 @dataclass(frozen=True)
 class Course:
-    """The nodes that are tried with each other, how thoroughly, and by which limits a trial is slow."""
+    """The nodes that are tried with each other, how thoroughly, and by which limits a trial is slow: the limit of a metric, None: none."""
 
     topology: Topology
     mode: str = "quick"
-    limits: tuple[Limit, ...] = ()
+    limit: Callable[[str], Limit | None] = lambda metric: None
 
     @cached_property
     def planned(self) -> tuple[Round, ...]:
         """The rounds that are run whatever they find."""
         return rounds.plan(self.topology, self.mode)
+
+    def limits(self, trials: Iterable[Trial]) -> tuple[Limit, ...]:
+        """Of all that these trials measured."""
+        metrics = dict.fromkeys(value.metric for trial in trials for value in trial.values)
+        return tuple(found for metric in metrics if (found := self.limit(metric)))
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class Standing:
 
 def standing(course: Course, trials: Sequence[Trial]) -> Standing:
     """Trials judged by limits and peers."""
-    told = judged(trials, course.topology, course.limits)
+    told = judged(trials, course.topology, course.limits(trials))
     findings = merged([finding for plane in told.planes.values() for finding in plane.findings], rails(told.paces))
     slow = {name for name, pace in told.paces.items() if pace.slow}
     marked = tuple(replace(trial, outcome="slow") if trial.outcome == "ok" and trial.id in slow else trial for trial in trials)
@@ -84,7 +89,7 @@ def next_step(course: Course, trials: Sequence[Trial], tried: Collection[Members
             return Step("pairs", open_)
     planned, course = len(course.planned), replace(course, topology=without(course.topology, lost))
     if len({trial.round for trial in own if len(trial.members) == 2}) < planned + MOST_RETESTS:
-        again = tuple(each for each in next_round(own, course.topology, course.limits) if frozenset(each.members) not in set(tried))
+        again = tuple(each for each in next_round(own, course.topology, course.limits(own)) if frozenset(each.members) not in set(tried))
         if again:
             return Step("retests", again)
     if len({trial.round for trial in own if len(trial.members) > 2}) >= MOST_WIDE:

@@ -12,11 +12,11 @@ from typing import Any
 from fleetcheck.collective.campaign.ran import Ran
 from fleetcheck.collective.rounds import Planned
 from fleetcheck.collective.trial import Trial, as_record, from_record
-from fleetcheck.records import Answer, Evidence
+from fleetcheck.records import Answer, Evidence, Failure
 from fleetcheck.run import RunError
 
 STAGE = "pairs"
-TRIAL, CAMPAIGN = "trial", "campaign"
+TRIAL, CAMPAIGN, ENTRY = "trial", "campaign", "entry"
 _HEAD = re.compile(rb'^\{"run":"[^"\\]*","stage":"pairs","probe":"(trial [^"\\]*|campaign)","node":""')
 
 
@@ -39,14 +39,16 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Campaign:
-    """What was settled when a campaign began. mode: quick or full; entered: nodes by what they are tried with (one list a profile);
-    left_out: why the others were not; ended: why it ended before all was tried.
+class Begun:
+    """Where a campaign stands. mode: quick or full; kinds: nodes that are tried with each other, by profile; left_out: the others, with
+    kind and message of why; claims: held now, by node; over: nothing is left to be tried; ended: why it ended before that.
     """
 
     mode: str = ""
-    entered: tuple[tuple[str, ...], ...] = ()
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: Mapping[str, Failure] = field(default_factory=dict)
+    claims: Mapping[str, str] = field(default_factory=dict)
+    over: bool = False
     ended: str = ""
 
 
@@ -54,7 +56,7 @@ class Campaign:
 class Recorded:
     """All that a run's evidence tells of its campaign; None: it had none."""
 
-    campaign: Campaign | None = None
+    begun: Begun | None = None
     kept: tuple[Kept, ...] = ()
 
     @property
@@ -70,28 +72,35 @@ def trial_line(run: str, step: str, number: int, name: str, planned: Planned, ra
     return Evidence(run, STAGE, f"{TRIAL} {name}", "", started, round(seconds, 3), answers={TRIAL: Answer(ok=True, data=data)})
 
 
-def campaign_line(run: str, campaign: Campaign, started: str, seconds: float = 0.0) -> Evidence:
-    """The evidence of what was settled; the last one of a run counts."""
-    data = {"mode": campaign.mode, "entered": [list(each) for each in campaign.entered], "left_out": dict(campaign.left_out),
-            "ended": campaign.ended}
-    return Evidence(run, STAGE, CAMPAIGN, "", started, round(seconds, 3), answers={CAMPAIGN: Answer(ok=True, data=data)})
+def campaign_line(run: str, begun: Begun, started: str) -> Evidence:
+    """The evidence of where a campaign stands; the last one of a run counts."""
+    data = {"mode": begun.mode, "kinds": {name: list(kind) for name, kind in begun.kinds.items()},
+            "left_out": {node: [why.kind, why.message] for node, why in begun.left_out.items()},
+            "claims": dict(begun.claims), "over": begun.over, "ended": begun.ended}
+    return Evidence(run, STAGE, CAMPAIGN, "", started, 0.0, answers={CAMPAIGN: Answer(ok=True, data=data)})
+
+
+def node_line(run: str, node: str, started: str, failure: Failure | None, alone: bool = False) -> Evidence:
+    """The evidence of one node: whether it was tried with others. alone: there is none of its kind."""
+    answers = {} if failure else {ENTRY: Answer(ok=True, data={"entered": not alone})}
+    return Evidence(run, STAGE, STAGE, node, started, 0.0, failure=failure, answers=answers)
 
 
 def recorded(path: Path) -> Recorded:
     """What this evidence tells. Raises RunError naming a damaged line."""
-    campaign: Campaign | None = None
+    begun: Begun | None = None
     kept: dict[str, Kept] = {}
     for number, probe, line in _lines(path):
         try:
             answers = json.loads(line)["answers"]
             if probe == CAMPAIGN:
-                campaign = _campaign(answers[CAMPAIGN]["data"])
+                begun = _begun(answers[CAMPAIGN]["data"])
             else:
                 name = probe.removeprefix(f"{TRIAL} ")
                 kept[name] = _kept(name, answers[TRIAL]["data"], json.loads(line).get("seconds", 0.0))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RunError(f"{path}:{number}: damaged line ({error}); remove it and resume the run") from error
-    return Recorded(campaign, tuple(kept.values()))
+    return Recorded(begun, tuple(kept.values()))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, bytes]]:
@@ -102,9 +111,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str, bytes]]:
                 yield number, head[1].decode(), line
 
 
-def _campaign(data: Mapping[str, Any]) -> Campaign:
-    return Campaign(str(data["mode"]), tuple(tuple(map(str, each)) for each in data["entered"]),
-                    {str(node): str(why) for node, why in data["left_out"].items()}, str(data.get("ended", "")))
+def _begun(data: Mapping[str, Any]) -> Begun:
+    return Begun(str(data["mode"]), {str(name): tuple(map(str, kind)) for name, kind in data["kinds"].items()},
+                 {str(node): Failure(str(why[0]), str(why[1])) for node, why in data["left_out"].items()},
+                 {str(node): str(held) for node, held in data["claims"].items()}, data["over"] is True, str(data["ended"]))
 
 
 def _kept(name: str, data: Mapping[str, Any], seconds: float) -> Kept:

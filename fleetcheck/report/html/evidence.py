@@ -35,7 +35,7 @@ def gathered(evidence: Path, suspects: Container[str], nodes: int) -> Found:
     loaded: dict[str, int] = {}
     for offset, line in placed_lines(evidence):
         node, answers = line.get("node"), line.get("answers")
-        if not isinstance(node, str) or not isinstance(answers, Mapping):
+        if not isinstance(node, str) or not node or not isinstance(answers, Mapping):
             continue
         if line.get("probe") == "load" and "telemetry" in answers:
             loaded[node] = offset
