@@ -239,7 +239,7 @@ def _replay(folder: Any) -> None:
     (folder / "recorded" / "plan.jsonl").touch()
     lines = [loadevidence.line(name, changed(sound, changes)) for name, changes in cases.items()]
     (folder / "recorded" / "evidence.jsonl").write_text("\n".join(lines) + "\n")
-    ended = run_pytest(BURNIN, "--inventory", "loads.yaml", "--replay", "recorded", "--tier", "burnin", "-q", "--no-summary", "-p", "no:cacheprovider",
+    ended = run_pytest(BURNIN, "--inventory", "loads.yaml", "--replay", "recorded", "--tier", "burnin", "-q", "--no-summary", "--no-html", "-p", "no:cacheprovider",
                        cwd=folder, timeout=300)
     assert ended.status in (0, 1), ended.output
 
