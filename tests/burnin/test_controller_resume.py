@@ -51,7 +51,8 @@ def test_kill_9_then_resume_loses_no_sample(site):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     pid = next(line["about"]["pid"] for line in book(site) if line["what"] == "started")
-    assert Path(f"/proc/{pid}").exists()
+    left = next(line["about"]["ends_in"] for line in book(site) if line["what"] == "polled")
+    assert left < 3 or Path(f"/proc/{pid}").exists(), "a slow machine may be told of its end already; else it runs on without us"
     run = site.runs()[0]
     done = site.run("checks", "--resume", run.name, timeout=300)
     assert 0 == done.status, done.output
