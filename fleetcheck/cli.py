@@ -14,6 +14,7 @@ import typer
 from fleetcheck import __version__, checkbook, doctor, exitcode, explain, history_page, prune, rejudge, rma, sandbox
 from fleetcheck.alerts import command as alerts
 from fleetcheck.burnin import commands as burnin
+from fleetcheck.collective.nccl_tests import PROGRAMS
 from fleetcheck.imports import command as imports
 from fleetcheck.inventory import InventoryError, load, select
 from fleetcheck.isolation import command as isolation
@@ -103,6 +104,24 @@ def examine(
     else:
         doctor.show(found, sys.stdout)
     raise Done(0 if found and all(each.ok for each in found) else 1)
+
+
+@app.command("cross-check")
+def cross_check_collectives(
+    inventory: Annotated[Path, typer.Argument(metavar="INVENTORY", help="the fleet")],
+    nodes: Annotated[str, typer.Option(metavar="NODESET", help="on these nodes, at least two of them")],
+    op: Annotated[str, typer.Option(metavar="OP", help=f"one of {', '.join(PROGRAMS)}")] = "all_reduce",
+    most_bytes: Annotated[int, typer.Option(metavar="N", min=1 << 20, max=8 << 30, help="the largest message")] = 256 << 20,
+) -> None:
+    """Measure a collective with our ranks, then with nccl-tests, and compare; exit code 0 when both agree. Loads the nodes."""
+    from fleetcheck.collective import cross_check
+
+    if op not in PROGRAMS:
+        raise typer.BadParameter(f"{op!r}; expected one of {', '.join(PROGRAMS)}", param_hint="--op")
+    loaded = load(inventory)
+    both = cross_check.cross_check(loaded, select(loaded, nodes), op, most_bytes)
+    cross_check.show(both, sys.stdout)
+    raise Done({"passed": exitcode.PASSED, "failed": exitcode.FINDING}.get(both.said.outcome, exitcode.UNMEASURED))
 
 
 @app.command("plan")

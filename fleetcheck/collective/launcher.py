@@ -89,10 +89,12 @@ class Launch:
 def ask_ready(exchange: Asks, nodes: Sequence[Node], terms: Terms, most: int = 32) -> dict[str, Evidence]:
     """What every node says of taking part: node → evidence of probe ``rank_ready``."""
     partners = {node.name: node.address for node in nodes}
-    asked = [(node, Request(terms.run, STAGE, "rank_ready", ("rank_ready",), READY_SECONDS, {"trial": {
-        **talk.torch(node), "ports": terms.ports, "partners": partners}})) for node in nodes]
-    with ThreadPoolExecutor(most, thread_name_prefix="ready") as pool:
-        return {evidence.node: evidence for evidence in pool.map(lambda each: exchange.ask(*each), asked)}
+
+    def ask(place: int) -> Evidence:
+        own = {**talk.torch(nodes[place]), "ports": terms.ports, "partners": partners}
+        return exchange.ask(nodes[place], Request(terms.run, STAGE, "rank_ready", ("rank_ready",), READY_SECONDS, {"trial": own}))
+
+    return {evidence.node: evidence for evidence in _all_at_once(ask, len(nodes), most)}
 
 
 def run_trial(exchange: Asks, planned: Planned, nodes: Mapping[str, Node], benches: Sequence[Bench], terms: Terms, *,
@@ -145,12 +147,12 @@ def _asked(exchange: Asks, order: Sequence[str], nodes: Mapping[str, Node], read
         own = {**trial, **talk.torch(node), "node_rank": place, "environment": {**talk.environment(node), **terms.environment}}
         return exchange.ask(node, Request(terms.run, STAGE, PROBE, ("rank_run",), terms.deadline_seconds, {"trial": own}))
 
-    return _all_at_once(ask, len(order))
+    return _all_at_once(ask, len(order), len(order))
 
 
-def _all_at_once(ask: Callable[[int], Evidence], count: int) -> list[Evidence]:
+def _all_at_once(ask: Callable[[int], Evidence], count: int, most: int) -> list[Evidence]:
     """Interrupted, it waits for nobody: whoever interrupts closes the exchange, which ends all asks."""
-    pool = ThreadPoolExecutor(count, thread_name_prefix="trial")
+    pool = ThreadPoolExecutor(max(1, most), thread_name_prefix="trial")
     try:
         return list(pool.map(ask, range(count)))
     finally:

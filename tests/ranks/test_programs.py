@@ -1,9 +1,14 @@
 """NCCL's words about its way, and nccl-tests as a cross-check, on simulated nodes where the program stands for the real one."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+import fleetcheck
 from fleetcheck import inventory
 from fleetcheck.collective import ncclt
 from fleetcheck.collective.launcher import Terms, run_nccl_tests
@@ -111,3 +116,20 @@ sandbox:
     assert 5.97 == told["n1"].busbw_gbytes_per_second
     assert ("error", "n2: nccl-tests ended with status 2: no CUDA-capable device is detected") == (told["n2"].outcome, told["n2"].message)
     assert ("error", "n3: nccl-tests was not run: program not found: all_reduce_perf") == (told["n3"].outcome, told["n3"].message)
+
+
+def test_the_command_puts_both_side_by_side(tmp_path):
+    file = tmp_path / "rack.yaml"
+    file.write_text(f"""fleet: rack
+defaults: {{profile: cpu-host, claim: none, torch_python: {sys.executable}, interconnect: {{device: cpu, nccl_tests: {{launcher: "mpirun -H {{hosts}}"}}}}}}
+nodes: {{n1: , n2: , n3: {{claim: slurm-job}}}}
+sandbox: {{nodes: {{n1: {{commands: {{"mpirun -H n1:1,n2:1 all_reduce_perf": {{stdout: {json.dumps(PRINTED)}}}}}}}}}}}
+""")
+    argv = [sys.executable, "-m", "fleetcheck.cli", "cross-check", str(file), "--most-bytes", "2097152", "--nodes"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(fleetcheck.__file__).parents[1])}
+    done = subprocess.run([*argv, "n[1-2]"], capture_output=True, text=True, timeout=300, env=environment, check=False)
+    assert "    1MiB  our ranks" in done.stdout and "nccl-tests     3.48  GB/s busbw" in done.stdout, done.stdout + done.stderr
+    assert 1 == done.returncode and "bus bandwidth in GB/s is apart by more than 15% at 1MiB: 3.48 by nccl-tests" in done.stdout
+    refused = subprocess.run([*argv, "n[1,3]"], capture_output=True, text=True, timeout=60, env=environment, check=False)
+    assert 4 == refused.returncode and "n3: claim: slurm-job; this loads nodes and takes no claim by itself" in refused.stderr
+    assert "Traceback" not in refused.stderr
