@@ -30,6 +30,12 @@ def efficiency(interconnect, group):
 
 
 @pytest.fixture
+def hidden(interconnect, group):
+    """The least share of the longer alone that computation and communication must reach together."""
+    return limit(interconnect.profile(group), "collective_overlap_ratio")
+
+
+@pytest.fixture
 def of_smaller_sizes(interconnect, group):
     """The least share of a smaller message's bandwidth that a larger one must reach."""
     return limit(interconnect.profile(group), "busbw_of_smaller_sizes")

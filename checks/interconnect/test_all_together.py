@@ -36,3 +36,10 @@ def test_bandwidth_holds_with_more_nodes(whole, efficiency):
 def test_bandwidth_grows_with_the_size_of_messages(whole, of_smaller_sizes):
     """Larger messages are no slower than smaller ones. A dip is a wrong choice of algorithm or protocol: look at NCCL's tuning."""
     assert not whole.dips(of_smaller_sizes)
+
+
+@pytest.mark.check(component="interconnect", severity="warn", action="fix-config", tiers=("full", "burnin", "acceptance"), needs="idle",
+                   per="profile")
+def test_collectives_hide_behind_computation(whole, hidden):
+    """All-reduce goes on while matrices are multiplied. Look at NCCL's channels and CTAs, CUDA_DEVICE_MAX_CONNECTIONS, PCIe topology."""
+    assert not whole.overlap(hidden)

@@ -108,6 +108,17 @@ class Whole(Section):
             f"{dip.busbw / dip.best:.0%} of {dip.best:.4g} at {size_label(dip.best_size)} (limit {fraction})", nodes=self.names)
             for dip in dips(list(curve.items()), 1.0 - (fraction.low or 0.0))])
 
+    def overlap(self, least: Bound) -> list[Offender]:
+        """Whether all-reduce and matrix products together take as long as the longer alone, which is 1; one after the other: 0.5."""
+        self._real_rates()
+        ratios = [value.number for trial in self.kind.standing.outcomes if trial.outcome == "ok"
+                  for value in trial.values if what(value.metric) == "ratio"]
+        if not ratios:
+            raise NotMeasured(f"profile {self.group.name}: overlap was measured in no trial", self.names)
+        ratio = self.derived("overlap_ratio", round(statistics.median(ratios), 3))
+        said = f"all-reduce and matrix products at once reach {ratio:g} of what they could (limit {least})"
+        return blamed([] if ratio in least else [Offender(None, said, nodes=self.names)])
+
     def _rates(self, name: str) -> Iterator[tuple[int, int, float]]:
         """(nodes, size, GB/s) of all trials that went well."""
         for trial in self.kind.standing.outcomes:

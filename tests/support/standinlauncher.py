@@ -19,14 +19,14 @@ TOLD = {"way": [IB], "grew": {}, "kernel": [], "said": {}, "boot_id": "b"}
 class StandIn:
     """lost: nodes that cannot be asked; wide: sets of nodes that time out together; metric: what the figures are called; told: by node,
     what it says beside its figures; broken: what every trial ends with; late: node → by how much its latencies are longer; large: number
-    of nodes → factor of their bandwidth at 64 MiB."""
+    of nodes → factor of their bandwidth at 64 MiB; overlap: their ratio."""
 
-    def __init__(self, topology, culprits=(), seed=1, lost=(), wide=(), rails=4, metric="", told=None, broken="", late=None, large=None):
+    def __init__(self, topology, culprits=(), seed=1, lost=(), wide=(), rails=4, metric="", told=None, broken="", late=None, large=None, overlap=0.9):
         self.fabric = Fabric(topology, tuple(culprits), random.Random(seed), rails)
         self.lost = set(lost)
         self.wide = [set(each) for each in wide]
         self.metric, self.told, self.broken = metric, told or {}, broken
-        self.late, self.large = late or {}, large or {}
+        self.late, self.large, self.overlap = late or {}, large or {}, overlap
         self.asked = []
         self.closed = False
         self._lock = threading.Lock()
@@ -48,7 +48,7 @@ class StandIn:
         """Figures of all rails together at two sizes, and a latency."""
         mean = statistics.fmean(value.number for value in trial.values)
         noise = self.fabric.chance.uniform(0.97, 1.03)
-        return (Value("all_reduce_busbw_gb_s_1MiB", mean * 0.5 * noise), Value("all_reduce_busbw_gb_s_64MiB", mean * noise * self.large.get(len(trial.members), 1.0)),
+        return (Value("overlap_ratio_64MiB", self.overlap * noise), Value("all_reduce_busbw_gb_s_1MiB", mean * 0.5 * noise), Value("all_reduce_busbw_gb_s_64MiB", mean * noise * self.large.get(len(trial.members), 1.0)),
                 Value("all_reduce_p50_us_8B", 20.0 * noise * max(self.late.get(node, 1.0) for node in trial.members)))
 
     def close(self):
