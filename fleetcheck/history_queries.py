@@ -38,25 +38,29 @@ WHERE runs >= 8 AND usual <> 0 AND abs(now - usual) > greatest(5 * 1.4826 * spre
 ORDER BY abs(now / usual - 1) DESC"""
 """The median of the last three runs against all before them, of the same part: 5 % away at least, and 5 of its own spreads."""
 
-BLAMED = f"""
+
+def _blamed(window: str = "") -> str:
+    """Failures of parts as the table ``blamed``, without what many nodes shared. window: a condition on when."""
+    return f"""
 told AS (SELECT {PLACE} AS place, * FROM m WHERE outcome IN ('failed', '{OPEN}', '{HELD_BACK}') AND severity IN ('degraded', 'fatal')
-         AND ((metric = '' AND outcome = 'failed') OR metric = '{VERDICT}')),
+         AND ((metric = '' AND outcome = 'failed') OR metric = '{VERDICT}'){window}),
 held AS (SELECT run, node, "check" FROM told WHERE outcome = '{HELD_BACK}'),
 blamed AS (SELECT * FROM told ANTI JOIN held USING (run, node, "check"))"""
-"""Failures of parts, without what many nodes shared."""
 
+
+_RECENTLY = " AND started >= $since"
 OFFENDERS = f"""
-WITH {BLAMED}
+WITH {_blamed(_RECENTLY)}
 SELECT place, any_value(part) AS part, arg_max(node, run) AS node, count(DISTINCT run) AS runs, count(DISTINCT "check") AS checks,
        min(started)::DATE AS first, max(started)::DATE AS last, arg_max("check", run) AS latest
-FROM blamed WHERE outcome = 'failed' AND started >= $since GROUP BY place HAVING count(DISTINCT run) > 1 ORDER BY runs DESC, last DESC"""
+FROM blamed WHERE outcome = 'failed' GROUP BY place HAVING count(DISTINCT run) > 1 ORDER BY runs DESC, last DESC"""
 
 SUSPECTS = f"""
-WITH {BLAMED},
+WITH {_blamed(_RECENTLY)},
      bad AS (SELECT node, "check", place, any_value(part) AS part, max(run) AS failed_in, min(run) AS first_failed,
              count(DISTINCT run) FILTER (outcome = 'failed') AS runs, min(started)::DATE AS first, max(started)::DATE AS last,
              arg_max(severity, run) AS severity, arg_max(outcome, run) = '{OPEN}' AS open
-             FROM blamed WHERE started >= $since GROUP BY node, "check", place),
+             FROM blamed GROUP BY node, "check", place),
      good AS (SELECT node, "check", max(run) AS passed_in FROM m WHERE metric = '' AND started >= $since AND outcome = 'passed'
               AND (node, "check") IN (SELECT (node, "check") FROM bad) GROUP BY ALL)
 SELECT node, "check", place, part, severity, runs, first, last, open, coalesce(passed_in > failed_in, false) AS passed_since,
@@ -66,7 +70,7 @@ ORDER BY severity = 'fatal' DESC, runs DESC, last DESC"""
 """open: a fatal finding that the newest run of its node has not measured again."""
 
 MTBF = f"""
-WITH {BLAMED},
+WITH {_blamed()},
      days AS (SELECT count(DISTINCT (node, started::DATE)) AS node_days FROM m
               WHERE metric = '' AND "check" <> '' AND outcome IN ('passed', 'failed')),
      bad AS (SELECT DISTINCT component, place, started::DATE AS day FROM blamed WHERE outcome = 'failed'),
