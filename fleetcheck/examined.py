@@ -59,6 +59,8 @@ def _now(node: Observed, terms: Terms) -> Iterator[Told]:
             yield from (_line(result, node, terms, about) for about in _named(result))
         elif result.outcome == "passed" and result.check in known:
             yield _line(result, node, terms, {})
+    for check in node.passed_with & known:
+        yield Told(terms.run, terms.started, terms.tier, terms.complete, node.name, "", check, "passed")
 
 
 def _named(result: Result) -> list[dict[str, str]]:
@@ -111,7 +113,7 @@ def _suspects(findings: Iterable[Finding], node: Observed, lines: Sequence[Told]
     yield from (_suspect(each, lines, terms, "failing") for each in own if each.suspect or each.flaky)
     begin = within(terms.started, terms.repeats.window_days)
     told: list[tuple[str, tuple[str, str]]] = [(each.check, about) for each in own for about in pieces(each.parts)]
-    passed = {each.check for each in node.results if each.outcome == "passed"}
+    passed = {each.check for each in node.results if each.outcome == "passed"} | node.passed_with
     for each in node.past:
         alike = any(each.check == check and same_piece(each.piece, about) for check, about in told)
         if each.outcome == "failed" and each.started >= begin and not alike:

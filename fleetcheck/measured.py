@@ -86,8 +86,9 @@ def result_rows(results: Iterable[Result], machines: Mapping[str, Machine]) -> I
 
 
 def _outcome_rows(result: Result, machines: Mapping[str, Machine]) -> Iterator[Row]:
-    """One row of the check, or one each part found at fault."""
-    for node in result.blamed or (result.node,):
+    """One row of the check, or one each part found at fault; a check of several nodes that passed has passed on each."""
+    passed_on = result.nodes if result.outcome == "passed" and not result.node else ()
+    for node in result.blamed or passed_on or (result.node,):
         machine = machines.get(node, NOWHERE)
         parts = [_known(part, machine) for part in result.parts if part.get("kind") != "node"]
         for part in parts or [Part("", "")]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fleetcheck.finding import Finding
@@ -23,7 +23,8 @@ class Observed:
 
     held_back: checks whose failure here is part of a common cause. named: multi-node items that failed or could not be
     measured and name this node among others: nobody is blamed, nobody is certified. past: what earlier runs said of its findings,
-    the newest first. doubled: other names under which the same machine answers. found: its findings, once weighed.
+    the newest first. passed_with: checks of several nodes, this one among them, that passed; told where there is a past.
+    doubled: other names under which the same machine answers. found: its findings, once weighed.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Observed:
     held_back: frozenset[str] = frozenset()
     labels: Mapping[str, str] = field(default_factory=dict)
     past: tuple[Told, ...] = ()
+    passed_with: frozenset[str] = frozenset()
     doubled: tuple[str, ...] = ()
     found: tuple[Finding, ...] = ()
 
@@ -81,14 +83,15 @@ def observe(
     past: Mapping[str, tuple[Told, ...]] | None = None, doubled: Mapping[str, tuple[str, ...]] | None = None,
 ) -> dict[str, Observed]:
     """Every node of the inventory in its order, then any that only the records name: nothing is dropped."""
-    plans, outcomes, named = _planned(planned), _blamed(results), _named(results)
+    plans, outcomes, named, passed = _planned(planned), _blamed(results), _named(results), _passed_with(results, past or {})
     listed = {node.name: node for node in nodes}
     return {
         name: Observed(
             name=name, state=listed[name].state if name in listed else UNLISTED,
             profile=listed[name].profile if name in listed else "", planned=tuple(plans.get(name, ())),
             results=tuple(outcomes.get(name, ())), failure=failures.get(name), named=tuple(named.get(name, ())),
-            labels=listed[name].labels if name in listed else {}, past=(past or {}).get(name, ()), doubled=(doubled or {}).get(name, ()),
+            labels=listed[name].labels if name in listed else {}, past=(past or {}).get(name, ()),
+            passed_with=frozenset(passed.get(name, ())), doubled=(doubled or {}).get(name, ()),
         )
         for name in dict.fromkeys([*listed, *plans, *outcomes, *failures])
     }
@@ -117,6 +120,15 @@ def _named(results: Sequence[Result]) -> dict[str, list[Result]]:
             for name in result.nodes:
                 named[name].append(result)
     return named
+
+
+def _passed_with(results: Sequence[Result], concerned: Collection[str]) -> dict[str, set[str]]:
+    passed = defaultdict(set)
+    for result in results if concerned else ():
+        if not result.node and result.outcome == "passed":
+            for name in set(result.nodes).intersection(concerned):
+                passed[name].add(result.check)
+    return passed
 
 
 def coverage(node: Observed) -> dict[str, int]:

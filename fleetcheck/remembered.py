@@ -12,7 +12,11 @@ from fleetcheck.inventory import Inventory, Node
 from fleetcheck.measured import HELD_BACK, INSTALLED, NOWHERE, OPEN, VERDICT, Machine, Row, one_line
 from fleetcheck.past import Past, Told, placed, with_serials
 
-RUNS = "SELECT run, any_value(started) AS started, any_value(complete) AS complete FROM m WHERE fleet = $fleet GROUP BY run ORDER BY run"
+PEERS = "peers"
+"""The component of findings that comparing makes."""
+RUNS = """
+SELECT run, any_value(started) AS started, any_value(tier) AS tier, any_value(complete) AS complete FROM m WHERE fleet = $fleet
+GROUP BY run ORDER BY run"""
 FINDINGS = f"""
 WITH bad AS (SELECT * FROM m WHERE outcome IN ('failed', '{OPEN}', '{HELD_BACK}') AND "check" <> '' AND fleet = $fleet
              AND ((metric = '' AND outcome = 'failed' AND severity IN ('degraded', 'fatal')) OR metric = '{VERDICT}')),
@@ -41,6 +45,7 @@ def remembered(history: History, inventory: Inventory, machines: Mapping[str, Ma
     if not runs:
         return Past(damaged=tuple(history.skipped))
     told = [_told(row) for row in history.ask(FINDINGS, fleet)]
+    told = sorted([*told, *_not_below(told, runs)], key=lambda each: each.run, reverse=True)
     found = placed(with_serials(told, _installed(told, history, fleet)), machines)
     nodes = {node.name: node for node in inventory.nodes}
     worded = {name: tuple(_worded(lines, nodes.get(name), inventory)) for name, lines in found.items()}
@@ -54,6 +59,17 @@ def _told(row: Mapping[str, Any]) -> Told:
         return Told(**given)
     tier, since, last = ([*row["source"].split("|"), "", "", ""])[:3]
     return Told(**{**given, "tier": tier, "since": since, "last": last})
+
+
+def _not_below(told: Sequence[Told], runs: Iterable[Mapping[str, Any]]) -> Iterator[Told]:
+    """What a node's peers say is told only where it is bad: complete runs of the same tier that say nothing of it have passed it."""
+    below = {(each.node, each.check, each.tier, each.machine) for each in told if each.component == PEERS and each.outcome == "failed"}
+    said = {(each.run, each.node, each.check) for each in told}
+    for run in runs:
+        for node, check, tier, machine in below:
+            if run["complete"] and run["tier"] == tier and (run["run"], node, check) not in said:
+                started = run["started"].isoformat()
+                yield Told(run["run"], started, tier, True, node, machine, check, "passed")
 
 
 def _installed(told: Sequence[Told], history: History, fleet: Mapping[str, str]) -> dict[tuple[str, str], list[tuple[str, str]]]:

@@ -1,5 +1,7 @@
 """What a run remembers of earlier ones: findings by the machine and part they belong to today, and by the site's word of today."""
 
+from dataclasses import replace
+
 import pytest
 
 from fleetcheck import history_queries as asks
@@ -132,3 +134,23 @@ def test_a_damaged_night_is_said_and_the_others_count(tmp_path, fleet, content):
     verdicts = night(tmp_path / "r", fleet(), 4, [result("n1", severity="degraded")], machines)
     assert "this run alone" in verdicts["history"]["note"] and 3 == len(verdicts["history"]["damaged"])
     assert ("degraded", True) == (verdicts["nodes"]["n1"]["verdict"], verdicts["nodes"]["n1"]["findings"][0]["suspect"])
+
+
+def test_a_node_that_its_peers_say_nothing_of_was_not_below_them_that_night(tmp_path, fleet):
+    machines = {"n1": machine("n1")}
+    for day in range(1, 6):
+        below = [result("n1", severity="degraded", check="below_its_peers")] if day in (1, 5) else []
+        night(tmp_path / "r", fleet(), day, [*(replace(each, component="peers") for each in below), result("n2", outcome="passed")], machines)
+    assert ["failed", *["passed"] * 3, "failed"] == [each.outcome for each in past(tmp_path / "r", fleet(), machines).told["n1"]]
+
+
+def test_a_check_of_several_nodes_that_passes_has_passed_on_each(tmp_path, fleet):
+    machines = {"n1": machine("n1"), "n2": machine("n2")}
+    group = Result(run="r", stage="facts", check="test_group", component="fabric", node="", outcome="failed", severity="fatal", action="reboot",
+                   nodes=("n1", "n2"), parts=({"kind": "node", "label": "n2"},), message="n2 is odd")
+    assert ["n2"] == [name for name, node in night(tmp_path / "r", fleet(), 1, [group], machines)["nodes"].items() if node["verdict"] == "failed"]
+    silent = night(tmp_path / "r", fleet(), 2, [replace(group, outcome="error", parts=())], machines)
+    assert ("failed", "20261101-020000-ab12") == (silent["nodes"]["n2"]["verdict"], silent["nodes"]["n2"]["findings"][0]["open_since"])
+    passed = replace(group, outcome="passed", parts=())
+    assert [] == night(tmp_path / "r", fleet(), 3, [passed], machines)["nodes"]["n2"]["findings"]
+    assert [] == night(tmp_path / "r", fleet(), 4, [replace(group, outcome="error", parts=())], machines)["nodes"]["n2"]["findings"]
