@@ -1,5 +1,7 @@
 """Simulated nodes in namespaces of their own, where this kernel and user may have them."""
 
+import os
+import shutil
 import subprocess
 import textwrap
 
@@ -11,7 +13,10 @@ from fleetcheck import inventory, sandbox
 
 @pytest.fixture(scope="session")
 def spaces():
-    """Skips where a node in namespaces does not come up."""
+    """Skips where a node in namespaces does not come up, or what tests do there is not installed."""
+    missing = [program for program in ("iperf3", "lldpd") if not shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")]
+    if missing:
+        pytest.skip(f"needs {' and '.join(missing)}: apt install {' '.join(missing)}")
     why = refusal()
     if why:
         pytest.skip(f"needs network namespaces: {why}. Run as root, where a container has CAP_SYS_ADMIN and CAP_NET_ADMIN")
