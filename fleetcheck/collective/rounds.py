@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fleetcheck.collective.topology import Topology
 
@@ -33,7 +33,29 @@ def plan(topology: Topology, mode: str = "quick", rounds: int = 2) -> tuple[Roun
         raise ValueError(f"pairs are 'quick' (in 2 or 3 rounds) or 'full', not {mode!r} in {rounds} rounds")
     if len(topology.nodes) < 2:
         return ()
-    return tuple(each for each in _quick(topology, rounds) if each)
+    return turned([each for each in _quick(topology, rounds) if each])
+
+
+def turned(rounds: Sequence[Round]) -> tuple[Round, ...]:
+    """The same pairs, so ordered that within two rounds every node with two partners comes first once: the first keeps the port at
+    which all ranks meet, and a port that nobody reaches is to show. Two rounds of pairs are paths and circles, walked here one way.
+
+    >>> [pair.members for each in turned([_pairs([("a", "b"), ("c", "d")], ""), _pairs([("c", "b"), ("d", "a")], "")]) for pair in each]
+    [('a', 'b'), ('c', 'd'), ('b', 'c'), ('d', 'a')]
+    """
+    at: dict[str, list[tuple[int, Planned]]] = {}
+    for number, each in enumerate(rounds[:2]):
+        for pair in each:
+            for node in pair.members:
+                at.setdefault(node, []).append((number, pair))
+    walked: dict[tuple[int, Planned], Planned] = {}
+    for start in sorted(at, key=lambda node: len(at[node])):
+        node = start
+        while (edge := next((edge for edge in at[node] if edge not in walked), None)) is not None:
+            other = next(name for name in edge[1].members if name != node)
+            walked[edge] = replace(edge[1], members=(node, other))
+            node = other
+    return tuple(tuple(walked.get((number, pair), pair) for pair in each) for number, each in enumerate(rounds))
 
 
 def circle(nodes: Sequence[str]) -> list[list[tuple[str, str]]]:

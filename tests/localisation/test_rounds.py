@@ -1,6 +1,7 @@
 """Rounds are disjoint and complete; groups double; bisection ends at the culprit."""
 
 import random
+from collections import Counter
 
 import pytest
 from simulated_fabric import fleet
@@ -94,3 +95,12 @@ def test_halves_pass_and_the_whole_fails_ends_at_the_pair(seed):
 def test_a_group_that_fails_only_for_its_size_stays_whole():
     [left] = bisected(16, lambda members: len(members) > 9)
     assert 16 == len(left)
+
+
+@pytest.mark.parametrize("size", [4, 7, 16, 33, 256])
+def test_within_two_rounds_every_node_with_two_partners_keeps_the_port_once(size):
+    rounds = plan(fleet(size))
+    met = Counter(node for each in rounds for pair in each for node in pair.members)
+    first = Counter(pair.members[0] for each in rounds for pair in each)
+    assert {node for node, count in met.items() if count == 2} <= set(first)
+    assert 1 == max(first.values())

@@ -69,7 +69,7 @@ class NetRack:
             def close(self):
                 rack.exchange.close()
 
-        course = Course(topology({name: {} for name in self.nodes}), "quick", tuple(limits))
+        course = Course(topology({name: {} for name in self.nodes}), "quick", {limit.metric: limit for limit in limits}.get)
         lock, kept = threading.Lock(), []
 
         def keep(evidence):
