@@ -303,7 +303,7 @@ def test_snapshots_are_taken_before_and_after(node):
 
 
 def test_a_telemetry_process_that_dies_is_replaced_and_the_load_goes_on(node):
-    node.start({"load": "fake", "seconds": 4})
+    node.start({"load": "fake", "seconds": 9})
     node.until(lambda told: told["windows"] and told["windows"][-1]["samples"])
     first, = telemetry(node)
     os.kill(first, signal.SIGKILL)
