@@ -82,10 +82,10 @@ def live(this: run.Run, inventory: Inventory, requests: Callable[[Inventory], As
     gathering.start(missing(wanted, kept))
     source = Live(gathering, rack)
     try:
-        if pairs:
-            source.together = _together(this, reachable, pairs, gathering, connections)
         if terms and loads:
             source.loads = burnin.begin(this, reachable, terms, gathering, loads, kept, connections)
+        if pairs:  # last: loads begin when all is answered that was asked before
+            source.together = _together(this, reachable, pairs, gathering, connections)
     except BaseException:
         source.close()
         raise

@@ -16,6 +16,7 @@ from fleetcheck.burnin.terms import Terms
 from fleetcheck.burnin.timer import Timer
 from fleetcheck.burnin.under import PROBE, START_SECONDS
 from fleetcheck.exchange import Request
+from fleetcheck.facts.registry import PAIRS, PROBES
 from fleetcheck.gather import Gathering, Key, missing
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.run import Run
@@ -24,7 +25,6 @@ Asked = Sequence[tuple[Node, Request]]
 Needed = Mapping[str, Mapping[str, Collection[str]]]
 """{node: {probe: collectors}}."""
 FIRST = "facts-fast"
-PAIRS = "pairs"
 
 
 def wanted(needed: Needed) -> dict[str, Collection[str]]:
@@ -56,13 +56,18 @@ def begin(this: Run, inventory: Inventory, terms: Terms, gathering: Gathering, a
                   connections=connections)
     known = gathering.asked()
     for name, offset in loads.start(missing(asked, kept), before).items():
-        facts = known[name]
+        facts = facts_of(known[name])
         gathering.adopt((name, PROBE), offset)
         when_all(facts.values(), partial(_ready, loads, gathering, name, list(facts)), offset.set_exception)
     for name in terms.unclaimed:
         gathering.adopt((name, PROBE), loads.refuse(this.id, name))
     loads.tidy([each for each in asked if (each[0].name, PROBE) in kept], before)
     return loads
+
+
+def facts_of(asked: Mapping[Key, Future[int]]) -> dict[Key, Future[int]]:
+    """Of all that a node was asked, its facts: it is tried with others only after its load, which must not wait for that."""
+    return {key: answer for key, answer in asked.items() if key[1] in PROBES}
 
 
 def _ready(loads: Loads, gathering: Gathering, node: str, asked: Sequence[Key]) -> None:

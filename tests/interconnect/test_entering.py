@@ -1,11 +1,13 @@
 """Who enters a campaign: terms settled before anything starts, findings of its own, claims; and an inventory that gives no claim."""
 
 import datetime
+from concurrent.futures import Future
 
 import pytest
 from smallsite import Site
 
 from fleetcheck import inventory
+from fleetcheck.burnin.begin import facts_of
 from fleetcheck.burnin.claims import Said
 from fleetcheck.burnin.terms import LoadRefused
 from fleetcheck.collective.campaign.hold import Hold
@@ -93,6 +95,11 @@ def test_a_busy_node_is_left_alone(jobs, words):
     why = busy("n1", told)
     assert (why is None) if words is None else words in why.message
     assert accelerated(told)
+
+
+def test_a_load_waits_for_facts_and_not_for_trials_that_come_after_it():
+    asked = {("n1", probe): Future() for probe in ("facts-fast", "facts-slow", "load", "pairs")}
+    assert [("n1", "facts-fast"), ("n1", "facts-slow")] == list(facts_of(asked))
 
 
 class Slurm:
