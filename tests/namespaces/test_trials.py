@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from netrack import NetRack
+from fleetrun import CHECKS, run_pytest
+from netrack import NetRack, write
 
 from fleetcheck.collective.bench import Bench
 from fleetcheck.collective.rounds import Planned
@@ -31,6 +32,7 @@ nodes:
   n5: {ranks: [{wrong: 1}]}
   n7: {link: {blocked_ports: 29500-29599}}
 """
+HANGS, DIES, WRONG = "test_no_collective_hangs_on_this_node", "test_no_collective_dies_of_this_node", "test_collective_data_of_this_node_is_right"
 
 
 @pytest.fixture
@@ -94,14 +96,17 @@ def test_a_slow_a_lossy_and_a_late_link_are_named_and_nobody_else(rack):
     assert "p50" in words["n6"]
 
 
-def test_what_hangs_dies_computes_wrong_or_answers_nothing_is_named_and_nobody_else(rack):
-    broken = rack("n[1-9]", BROKEN)
-    campaign, standing = broken.campaign([Bench("all_reduce", (8, 1 << 16), iterations=3, warmup=1)], (), lanes=6)
-    assert {("node", ("n2",), "timeout"), ("node", ("n4",), "crash"), ("node", ("n5",), "wrong-data"),
-            ("node", ("n7",), "timeout")} == blamed(standing), told(campaign, standing)
-    whole = campaign.trials[-1]
-    assert ({"n1", "n3", "n6", "n8", "n9"}, "ok") == (set(whole.members), whole.outcome)
-    assert any("no answer from the master, 10.77.0.7 port" in trial.message for trial in campaign.trials)
+def test_what_hangs_dies_computes_wrong_or_answers_nothing_is_named_and_nobody_else(spaces, tmp_path):
+    """As a user starts it."""
+    write(tmp_path / "rack.yaml", "n[1-9]", BROKEN)
+    ended = run_pytest(CHECKS / "interconnect" / "test_pairs.py", "--inventory", "rack.yaml", "--tier", "full", "--pairs", "quick", "-n", "6",
+                       "--no-html", "-p", "no:cacheprovider", cwd=tmp_path, timeout=600)
+    results = [line for line in ended.lines("results") if line["check"] in (HANGS, DIES, WRONG)]
+    assert {("n2", HANGS), ("n4", DIES), ("n5", WRONG), ("n7", HANGS)} == {
+        (line["node"], line["check"]) for line in results if line["outcome"] == "failed"}, ended.output
+    assert {"n1", "n3", "n6", "n8", "n9"} == {line["node"] for line in results} - {
+        line["node"] for line in results if line["outcome"] != "passed"}, ended.output
+    assert "no answer from the master, 10.77.0.7 port 295" in (ended.run / "evidence.jsonl").read_text()
 
 
 def why(campaign, standing, finding):

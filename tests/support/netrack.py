@@ -1,6 +1,6 @@
 """Nodes in namespaces that run trials: real OpenSSH, real links, real torch, and the campaign that a run would drive.
 
-Their ranks go before whatever else wants the processors of this machine: what is measured is to be the link.
+Ranks that are measured go before whatever else wants the processors of this machine: the figures are to be the link's.
 """
 
 import subprocess
@@ -23,16 +23,22 @@ defaults:
   profile: cpu-host
   claim: none
   torch_python: {python}
-  load: {{prefix: [/bin/sh, -c, '{first}', rank]}}
-  interconnect: {{interface: eth0, device: cpu, per_node: 1}}
+  load: {{prefix: {prefix}}}
+  interconnect: {{interface: eth0, device: cpu, per_node: 1, most_bytes: 65536, stall_seconds: 5, rendezvous_seconds: 15}}
 nodes: {{'{nodes}': }}
 sandbox:
   kind: namespaces
 {section}
 """
 FIRST = 'if /usr/bin/chrt -r 1 /bin/true 2>/dev/null; then exec /usr/bin/chrt -r 1 "$@"; fi; exec "$@"'
-"""What a rank starts with: a real-time task where it may be one, so that a latency is the link's and not the scheduler's."""
+PROMPT = f"[/bin/sh, -c, '{FIRST}', rank]"
+"""What a rank starts with that is to be measured: a real-time task where it may be one."""
 TERMS = Terms("r1", seconds=60, stall_seconds=5, rendezvous_seconds=12)
+
+
+def write(file, nodes, section, prefix="[]"):
+    """The inventory of such nodes; section: of the sandbox, as its description has it; prefix: what ranks start with."""
+    file.write_text(FLEET.format(python=sys.executable, nodes=nodes, prefix=prefix, section=textwrap.indent(textwrap.dedent(section), "  ")))
 
 
 class NetRack:
@@ -40,7 +46,7 @@ class NetRack:
 
     def __init__(self, folder, nodes, section="", terms=TERMS):
         file = folder / "rack.yaml"
-        file.write_text(FLEET.format(python=sys.executable, nodes=nodes, first=FIRST, section=textwrap.indent(textwrap.dedent(section), "  ")))
+        write(file, nodes, section, PROMPT)
         self.terms = terms
         self.exchange = Exchange()
         self.sandbox = start(inventory.load(file))
