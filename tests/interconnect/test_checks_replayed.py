@@ -2,12 +2,14 @@
 measured. One replay a case, as a user starts it."""
 
 import json
+from pathlib import Path
 
 import pytest
+from fleetrun import CHECKS
 from standinlauncher import IB, SOCKET, Culprit
 from trialsite import NAMES, TrialSite, refusal
 
-from fleetcheck import inventory
+from fleetcheck import checkbook, inventory
 
 EACH = ("test_no_collective_dies_of_this_node", "test_no_collective_hangs_on_this_node", "test_collective_data_of_this_node_is_right",
         "test_node_is_as_fast_with_others_as_its_peers", "test_no_rail_of_the_node_is_slow")
@@ -20,6 +22,11 @@ def found(done, outcome):
 
 def certified(done):
     return {name for name, each in done.verdicts["nodes"].items() if each["certified"]}
+
+
+def test_every_check_has_its_fault_here():
+    names = {entry.name for entry in checkbook.read(CHECKS) if "/interconnect/" in entry.file and "cabling" not in entry.file}
+    assert set() == {name for name in names if name not in Path(__file__).read_text()}
 
 
 def test_healthy_nodes_pass_and_are_certified(tmp_path):
