@@ -63,11 +63,11 @@ def test_the_rail_is_named_by_its_adapter(tmp_path):
     assert [{"kind": "nic", "label": "mlx5_2", "slot": "rail 2", "serial": ""}] == failed["parts"]
 
 
-@pytest.mark.parametrize(("ends", "items"), [
-    ("n0000+n0012", "trial_blames_the_link[n0000+n0012]"), ("n0001+n0005", "other_link_is_to_blame[h100-sxm5-8]"),
+@pytest.mark.parametrize(("ends", "check"), [
+    ("n0000+n0012", "test_no_trial_blames_the_link[n0000+n0012]"), ("n0001+n0005", "test_no_other_link_is_to_blame[h100-sxm5-8]"),
 ], ids=["of a planned pair", "found among larger groups"])
-def test_a_bad_link_names_both_ends_and_isolates_nobody(tmp_path, ends, items):
-    check, ends = f"test_no_{items}", ends.split("+")
+def test_a_bad_link_names_both_ends_and_isolates_nobody(tmp_path, ends, check):
+    ends = ends.split("+")
     done = TrialSite(tmp_path).record([Culprit("link", tuple(ends), "slow", 0.4)]).replay()
     (name, message), = found(done, "failed").items()
     assert check == name and f"{ends[0]} and {ends[1]} fail with each other" in message, done.output
