@@ -14,8 +14,9 @@ from pydantic import ValidationError
 from fleetcheck import ansible, nodeset, profiles, yamlfile
 from fleetcheck.alerts.terms import AlertsEntry, floor_nodes
 from fleetcheck.complaints import complaint
-from fleetcheck.entries import InventoryFile, PowerEntry
+from fleetcheck.entries import InventoryFile
 from fleetcheck.isolation.terms import IsolationEntry, unlabelled
+from fleetcheck.load_entries import PowerEntry
 from fleetcheck.nodes import Node, SshSettings
 from fleetcheck.nodeset import fold
 from fleetcheck.policy import Policy, Repeats, expired, placed

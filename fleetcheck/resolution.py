@@ -12,7 +12,8 @@ from typing import Any
 
 from fleetcheck import nodeset
 from fleetcheck.cabled import End, end, filled
-from fleetcheck.entries import PLACES, InventoryFile, check_address, passed
+from fleetcheck.entries import PLACES, InventoryFile, passed
+from fleetcheck.entry_words import check_address
 from fleetcheck.nodes import Node, SshSettings
 from fleetcheck.yamlfile import Document, Keys
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from fleetcheck.entries import LoadName
+from fleetcheck.load_entries import LoadName
 
 VARIABLE = "FLEETCHECK_LOAD_FAULTS"
 """What the stand-ins read; a real accelerator never does."""
