@@ -290,7 +290,7 @@ def test_a_schedule_is_repeated_until_the_time_is_over(node):
 
 
 def test_snapshots_are_taken_before_and_after(node):
-    node.start(FAKE, snapshot=["memory", "kernel_log"], seconds=60)
+    node.start({"load": "fake", "seconds": 5}, snapshot=["memory", "kernel_log"], seconds=60)
     running = node.until(lambda told: told["current"] == "fake")
     assert {} == running["snapshots"]
     root = node.base.parents[2]
