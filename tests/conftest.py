@@ -48,7 +48,17 @@ def healthy_run(tmp_path_factory):
 @pytest.fixture(scope="session")
 def forty_checks():
     """Node ids of 40 shipped checks of facts, taken evenly from all files."""
+    return some_checks(40)
+
+
+def some_checks(count):
+    """Node ids of so many shipped checks of facts, taken evenly from all files."""
     entries = [entry for entry in checkbook.read(CHECKS) if "/burnin/" not in entry.file and "/interconnect/" not in entry.file]
-    step = len(entries) / 40
-    chosen = [entries[int(number * step)] for number in range(40)]
+    chosen = [entries[int(number * len(entries) / count)] for number in range(count)]
     return [f"{CHECKS.parent / entry.file}::{entry.name}" for entry in chosen]
+
+
+@pytest.fixture(scope="session")
+def fifteen_checks():
+    """As many as the first set of checks had, for which the goal of CPU per node was set."""
+    return some_checks(15)
