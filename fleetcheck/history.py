@@ -11,10 +11,9 @@ from typing import Any
 
 import duckdb
 
-from fleetcheck import prune
 from fleetcheck.measured import Row
 from fleetcheck.measurements import FILE, connect, quoted
-from fleetcheck.run import RunError
+from fleetcheck.run import RunError, began, runs
 
 WINDOW_DAYS = 28
 _COLUMNS = frozenset({"run", "started", "tier", "complete", "fleet", *Row._fields})
@@ -44,9 +43,8 @@ class History:
     def __post_init__(self) -> None:
         if not self.reports.is_dir():
             raise RunError(f"{self.reports}: no such folder; name the one with the runs: --reports DIR")
-        self.files = [path for run in sorted(prune.runs(self.reports), key=lambda run: run.id)
-                      if (path := run.path / FILE).is_file() and (not self.before or run.id < self.before)
-                      and (not self.days or (self.now - prune.began(run)).days < self.days)]
+        self.files = [path for run in [*runs(self.reports, self.before)][::-1] if (path := run.path / FILE).is_file()
+                      and (not self.days or (self.now - began(run)).days < self.days)]
         self._database = connect()
         self._database.execute("SET parquet_metadata_cache = true")
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fleetcheck.run import Run, RunError, disk
+from fleetcheck.run import Run, RunError, began, disk, runs
 
 EVIDENCE_DAYS, MEASUREMENTS_DAYS = 30, 400
 EVIDENCE = ("evidence.jsonl", "loads.jsonl", "gather.log")
 """What is of no use without a replay."""
-_NAME = re.compile(r"(\d{8}-\d{6})-[0-9A-Za-z]+\Z")
 
 
 @dataclass(frozen=True)
@@ -49,24 +46,10 @@ def old(reports: Path, now: datetime.datetime, evidence_days: int = EVIDENCE_DAY
     """
     if not reports.is_dir():
         raise RunError(f"{reports}: no such folder; name the one with the runs: --reports DIR")
-    kept = sorted(runs(reports), key=lambda run: run.id)
+    kept = list(runs(reports))[::-1]
     spared = _spared(reports, kept)
     found = (_old(run, (now - began(run)).days, evidence_days, measurements_days) for run in kept if run.id not in spared)
     return [each for each in found if each]
-
-
-def runs(reports: Path) -> Iterator[Run]:
-    """The runs of a reports folder; other folders and links are passed over."""
-    for path in reports.iterdir():
-        if path.is_dir() and not path.is_symlink() and _NAME.match(path.name):
-            yield Run(path)
-
-
-def began(run: Run) -> datetime.datetime:
-    """When a run began, by its id."""
-    stamp = _NAME.match(run.id)
-    assert stamp
-    return datetime.datetime.strptime(stamp[1], "%Y%m%d-%H%M%S").replace(tzinfo=datetime.UTC)
 
 
 def _spared(reports: Path, runs: list[Run]) -> set[str]:

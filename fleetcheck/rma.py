@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from fleetcheck import history_queries as asks
-from fleetcheck import prune
 from fleetcheck.history import Answered, History
 from fleetcheck.history_page import show
-from fleetcheck.run import Run, RunError
+from fleetcheck.run import Run, RunError, runs
 
 COLLECTORS = ("gpu", "kernel_log", "pci", "drives", "dimms", "modules", "bmc", "ras")
 """Whose answers go to the vendor: hardware's own words. What tells of users, jobs, networks and configuration stays."""
@@ -57,10 +56,10 @@ def _history(reports: Path, node: str) -> str:
     return stream.getvalue()
 
 
-def _evidence(reports: Path, node: str, runs: int = 3) -> Iterator[tuple[Run, str]]:
+def _evidence(reports: Path, node: str, most: int = 3) -> Iterator[tuple[Run, str]]:
     """The node's failed results and hardware answers of the newest runs in which it failed, as far as they are kept."""
-    left = runs
-    for run in sorted(prune.runs(reports), key=lambda each: each.id, reverse=True):
+    left = most
+    for run in runs(reports):
         failed = _failed(run, node)
         if failed:
             yield run, json.dumps({"run": run.id, "failed": failed, "answers": _answers(run, node)}, indent=1)

@@ -6,6 +6,7 @@ import datetime
 import io
 import json
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -17,6 +18,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fleetcheck import inventory, records
+
+NAME = re.compile(r"(\d{8}-\d{6})-[0-9A-Za-z]+\Z")
+"""The id of a run: when it began, and what tells it from others of that second."""
 
 
 class RunError(Exception):
@@ -169,6 +173,23 @@ def find(reports: Path, name: str) -> Run:
         if (path / "plan.jsonl").is_file():
             return Run(path.resolve())
     raise RunError(f"no run {name!r}: neither {Path(name)} nor {reports / name} holds a plan.jsonl; ls {reports} shows the runs")
+
+
+def runs(reports: Path, before: str = "", after: str = "") -> Iterator[Run]:
+    """The runs of a folder, the newest first; other folders and links are passed over. before, after: ids, not part of them."""
+    try:
+        names = sorted((path.name for path in reports.iterdir() if NAME.match(path.name) and path.is_dir() and not path.is_symlink()),
+                       reverse=True)
+    except OSError:
+        return
+    yield from (Run(reports / name) for name in names if after < name and (not before or name < before))
+
+
+def began(run: Run) -> datetime.datetime:
+    """When a run began, by its id."""
+    stamp = NAME.match(run.id)
+    assert stamp
+    return datetime.datetime.strptime(stamp[1], "%Y%m%d-%H%M%S").replace(tzinfo=datetime.UTC)
 
 
 def point_latest(run: Run) -> None:

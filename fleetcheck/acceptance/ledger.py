@@ -18,7 +18,7 @@ from fleetcheck.burnin.schedule import LOADS, TIMES
 from fleetcheck.facts.load_result import GPU_LOADS
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.records import Answer, Evidence
-from fleetcheck.run import Run, RunError, lines, write_atomically
+from fleetcheck.run import Run, RunError, lines, runs, write_atomically
 
 FILE = "acceptance.jsonl"
 TIER = "acceptance"
@@ -106,13 +106,7 @@ def _counted(own: Mapping[str, Loaded], earlier: Iterable[Run]) -> dict[str, Clo
 
 def _before(run: Run, about: Mapping[str, Any]) -> Iterator[Run]:
     """Acceptance runs of the fleet before this one, or before the one that it replays, the newest first; no replays."""
-    newest = str(about.get("replay_of") or "") or run.id
-    try:
-        names = sorted((path.name for path in run.path.parent.iterdir() if path.name < newest and not path.is_symlink()), reverse=True)
-    except OSError:
-        return
-    for name in names:
-        other = Run(run.path.parent / name)
+    for other in runs(run.path.parent, before=str(about.get("replay_of") or "") or run.id):
         if (other.path / FILE).is_file() and _same(other, about):
             yield other
 

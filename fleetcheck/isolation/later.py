@@ -8,7 +8,7 @@ from typing import Any
 
 from fleetcheck.isolation.age import spans
 from fleetcheck.isolation.proof import disproof
-from fleetcheck.run import Run, RunError
+from fleetcheck.run import Run, RunError, runs
 
 Verdicts = Mapping[str, Any]
 
@@ -26,9 +26,8 @@ def proven(run: Run, verdicts: Verdicts, measured: Mapping[str, datetime.datetim
 
 def _after(run: Run, verdicts: Verdicts) -> Iterator[Run]:
     """Complete runs of this fleet that began later, the newest first; one that cannot be read is passed over."""
-    for path in sorted(run.path.parent.iterdir(), reverse=True):
-        later = Run(path)
-        if path.is_symlink() or not path.is_dir() or path.name <= (verdicts["replay_of"] or run.id) or path == run.path:
+    for later in runs(run.path.parent, after=verdicts["replay_of"] or run.id):
+        if later.path == run.path:
             continue
         try:
             if later.facts.get("fleet") == verdicts["fleet"] and later.facts.get("complete") is True and later.conclusions()["nodes"]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fleetcheck.records import Result
 from fleetcheck.report.changes import Comparison, compare
-from fleetcheck.run import Run, RunError
+from fleetcheck.run import Run, RunError, runs
 
 LOOKED_BACK = 60
 """Complete runs read at most to date a finding: two months of nights."""
@@ -29,13 +29,7 @@ def _worth(verdicts: Mapping[str, Any], run: Run) -> bool:
 def complete_before(run: Run, verdicts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Verdicts of complete runs of the same fleet and tier, the newest first. A replay is compared with what was before the run that it
     replays; replays themselves count nothing, and a run that cannot be read is passed over."""
-    before = verdicts["replay_of"] or run.id
-    try:
-        names = sorted((path.name for path in run.path.parent.iterdir() if path.name < before and not path.is_symlink()), reverse=True)
-    except OSError:
-        return
-    for name in names:
-        other = Run(run.path.parent / name)
+    for other in runs(run.path.parent, before=verdicts["replay_of"] or run.id):
         try:
             if _comparable(other.facts, verdicts):
                 yield other.conclusions()

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fleetcheck import prune
 from fleetcheck.report.prometheus import Measured, Shown, measured_in, of_run, text
-from fleetcheck.run import Run, RunError, disk, write_atomically
+from fleetcheck.run import Run, RunError, disk, runs, write_atomically
 from fleetcheck.standing import Ran, Standing, stand
 
 FILE = "metrics.prom"
@@ -35,7 +34,7 @@ def told(run: Run) -> Ran:
 
 def runs_of(reports: Path, fleet: str, tier: str = "") -> Iterator[Ran]:
     """The judged runs of a fleet, and of a tier if one is named, the newest first; replays, and what cannot be read, are passed over."""
-    for run in sorted(prune.runs(reports), key=lambda run: run.id, reverse=True):
+    for run in runs(reports):
         try:
             if _counts(run.facts, fleet, tier):
                 yield told(run)
