@@ -18,7 +18,8 @@ MOST_COUNTERS = 200
 
 
 def aside(evidence: Evidence) -> dict[str, Any]:
-    """{boot_id, software, kernel: lines or absent, grew: {"eth0 rx_errors": by how much} or absent, way: NCCL's lines, said: last words of
+    """{boot_id, software, kernel: lines or absent, grew: {"eth0 rx_errors": by how much} or absent,
+    counted: links and HCAs whose error counters were read before and after, way: NCCL's lines, said: last words of
     ranks that did not end well}, as JSON takes it.
     """
     told = member(evidence)
@@ -26,7 +27,8 @@ def aside(evidence: Evidence) -> dict[str, Any]:
     data = answer.data if isinstance(answer.data, Mapping) else {}
     software = next((dict(rank.software) for rank in told.ranks if rank.software), {})
     return {"boot_id": told.boot_id, "software": software, "kernel": _kernel(data.get("kernel")),
-            "grew": grew(data.get("before"), data.get("after")), "way": _way(told),
+            "grew": grew(data.get("before"), data.get("after")), "counted": counted(data.get("before"), data.get("after")),
+            "way": _way(told),
             "said": {str(rank.number): rank.output[-OUTPUT:] for rank in told.ranks if rank.ended != "exit 0" and rank.output}}
 
 
@@ -51,13 +53,29 @@ def grew(before: object, after: object) -> Any:
     >>> grew({"links": {"eth0": {"rx_errors": 5, "rx_bytes": 1}}}, {"links": {"eth0": {"rx_errors": 7, "rx_bytes": 9}}})
     {'eth0 rx_errors': 2}
     """
-    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
-        return {"absent": "no counters were told"}
-    earlier, found = dict(_leaves(before)), {}
-    for name, total in _leaves(after):
-        if ERRORS.search(name.rpartition(" ")[2]) and name in earlier and total != earlier[name]:
-            found[name] = total - earlier[name] if total > earlier[name] else total
+    pairs = _pairs(before, after)
+    if not pairs:
+        return {"absent": "no error counters were told"}
+    found = {name: now - then if now > then else now for name, (then, now) in pairs.items() if now != then}
     return dict(sorted((name, by) for name, by in found.items() if by)[:MOST_COUNTERS])
+
+
+def counted(before: object, after: object) -> list[str]:
+    """Links and HCAs of which some error counter was read both times.
+
+    >>> counted({"hcas": {"mlx5_0/1": {"counters": {"symbol_error": 3}}}}, {"hcas": {"mlx5_0/1": {"counters": {"symbol_error": 3}}}})
+    ['mlx5_0/1']
+    """
+    return sorted({name.rpartition(" ")[0] for name in _pairs(before, after)})
+
+
+def _pairs(before: object, after: object) -> dict[str, tuple[int, int]]:
+    """(then, now) of every error counter that was read both times."""
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return {}
+    earlier = dict(_leaves(before))
+    return {name: (earlier[name], total) for name, total in _leaves(after)
+            if name in earlier and ERRORS.search(name.rpartition(" ")[2])}
 
 
 def _leaves(told: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

@@ -62,6 +62,11 @@ class Whole(Section):
         return self._told([each for each in self.kind.findings if each.kind == "nobody"])
 
     def _told(self, findings: Iterable[Finding]) -> list[Offender]:
+        """Noted; that there are none takes all trials to say. Raises NotMeasured."""
+        findings = list(findings)
+        if not findings and not self.kind.begun.over:
+            why = self.kind.begun.ended or "the run was ended"
+            raise NotMeasured(f"profile {self.group.name}: not all trials were run: {why}", self.names)
         return blamed([Offender(None, f"{each.symptom}: {each.message} ({len(each.trials)} trials)", nodes=each.members or self.names)
                        for each in findings])
 

@@ -87,6 +87,10 @@ class Tried(Section):
                     found[str(name)] = found.get(str(name), 0) + count
         return found
 
+    def counted(self) -> set[str]:
+        """Links and HCAs whose error counters were read around some trial."""
+        return {str(name) for each in self._told() for name in _listed(each.get("counted"))}
+
     def kernel_lines(self) -> list[tuple[str, str]]:
         """(trial, line) of the kernel log during its trials. Raises NotMeasured when it could not be read in any."""
         told = [(each.name, each.told[self.node.name].get("kernel")) for each in self._kept()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fleetcheck.absent import NotMeasured
 from fleetcheck.collective.way import fallback
 from fleetcheck.facts.kernel_event import Record
 from fleetcheck.facts.kernel_events import events_of
@@ -18,6 +19,8 @@ PHYSICAL = frozenset({
     "local_link_integrity_errors", "excessive_buffer_overrun_errors", "rx_icrc_encapsulated", "tx_carrier_errors",
 })
 """Counters that no congestion makes grow: of cables, modules and ports."""
+PROTOCOL = "tcp"
+"""Counted like a device, and none."""
 SERIOUS = ("degraded", "fatal")
 
 
@@ -32,10 +35,18 @@ def sockets(tried: Tried, profile: Profile) -> list[Offender]:
 
 
 def errors(tried: Tried) -> list[Offender]:
-    """Ports whose counters of physical errors grew beyond the limit while trials ran."""
+    """Ports whose counters of physical errors grew beyond the limit while trials ran.
+
+    Raises NotMeasured where those of an HCA that the profile promises were not read, or of no link at all.
+    """
     most = limit(tried.kind.profile, "trial_link_errors")
     found: dict[str, list[str]] = {}
-    for name, count in tried.grown().items():
+    grown, counted = tried.grown(), {name.partition("/")[0] for name in tried.counted()} - {PROTOCOL}
+    hcas = tried.kind.profile.hcas
+    unread = [name for name in (hcas.names if hcas else ()) if name not in counted]
+    if unread or not counted:
+        raise NotMeasured(f"{tried.node.name}: error counters of {', '.join(unread) or 'its links'} were not read around its trials")
+    for name, count in grown.items():
         port, _, counter = name.partition(" ")
         if counter in PHYSICAL and tried.derived(f"{port}.{counter}_grown", count) not in most:
             found.setdefault(port, []).append(f"{count} {counter}")

@@ -15,8 +15,9 @@ def test_errors_and_kernel_lines_go_with_the_trial():
     assert {"eth0 rx_errors": 2, "mlx5_0/1 symbol_error": 1} == told["grew"]
     assert ["mlx5_core: link down"] == told["kernel"] and ["NCCL INFO Using network IB"] == told["way"]
     bare = aside(answered("n1", [rank(0)], before={"links": {"absent": "x"}}, kernel={"absent": "permission denied: /dev/kmsg"}))
-    assert {"absent": "permission denied: /dev/kmsg"} == bare["kernel"] and {"absent": "no counters were told"} == bare["grew"]
-    assert {} == grew({"links": {"eth0": {"rx_errors": True}}}, {"links": {"eth0": {"rx_errors": "many"}, "lo": 7}})
+    assert {"absent": "permission denied: /dev/kmsg"} == bare["kernel"] and {"absent": "no error counters were told"} == bare["grew"]
+    assert {"absent": "no error counters were told"} == grew({"links": {"eth0": {"rx_errors": True}}}, {"links": {"eth0": {"rx_errors": "many"}, "lo": 7}})
+    assert ["eth0", "mlx5_0/1"] == told["counted"] and [] == bare["counted"]
 
 
 @pytest.mark.parametrize("mode", ["quick", "full"])

@@ -114,6 +114,7 @@ def test_what_a_node_left_around_its_trials_is_judged(tmp_path):
     told = {"n0001": {"way": [IB, SOCKET]}, "n0002": {"grew": {"mlx5_3/1 symbol_error": 900, "mlx5_3/1 tx_dropped": 5}},
             "n0003": {"kernel": ["NVRM: Xid (PCI:0000:61:00): 79, pid=1, GPU has fallen off the bus."]},
             "n0004": {"kernel": {"absent": "permission denied: /dev/kmsg"}, "grew": {"absent": "no counters were told"}, "way": []},
+            "n0005": {"counted": ["eth0", "tcp", *(f"mlx5_{number}/1" for number in range(7))]}, "n0007": {"counted": ["tcp"]},
             "n0006": {"grew": {"mlx5_3/1 out_of_sequence": 900000}, "kernel": ["eth0: link is up"]}}
     done = TrialSite(tmp_path).record(told=told).replay()
     failed, errors = found(done, "failed"), found(done, "error")
@@ -123,7 +124,17 @@ def test_what_a_node_left_around_its_trials_is_judged(tmp_path):
     assert "mlx5_3/1: 4500 symbol_error during 5 trials" in failed["test_links_count_no_errors_during_trials[n0002]"]
     assert "xid-79 in trial 1-" in failed["test_kernel_reports_nothing_during_trials[n0003]"]
     assert {"test_collectives_use_the_fabric[n0004]", "test_links_count_no_errors_during_trials[n0004]",
-            "test_kernel_reports_nothing_during_trials[n0004]"} == set(errors)
+            "test_kernel_reports_nothing_during_trials[n0004]", "test_links_count_no_errors_during_trials[n0005]",
+            "test_links_count_no_errors_during_trials[n0007]"} == set(errors)
+    assert "error counters of mlx5_7 were not read" in errors["test_links_count_no_errors_during_trials[n0005]"]
+
+
+def test_trials_cut_short_clear_no_switch(tmp_path):
+    """What one node showed in its trials stands; that nothing else is at fault takes all of them."""
+    errors = found(TrialSite(tmp_path).record(over=False).replay(), "error")
+    assert {"test_no_switch_is_to_blame", "test_no_other_link_is_to_blame", "test_every_failed_trial_is_explained"} == {
+        name.partition("[")[0] for name in errors}, errors
+    assert all("not all trials were run: " in message for message in errors.values())
 
 
 def test_a_node_that_answers_late_is_named(tmp_path):

@@ -63,6 +63,7 @@ class TrialSite:
         return self
 
     def campaign(self, journal, culprits, left_out, more):
+        over = more.pop("over", True)
         entered = tuple(name for name in NAMES if name not in left_out)
         labels = {node.name: node.labels for node in self.inventory.nodes}
         first = self.inventory.nodes[0]
@@ -70,7 +71,7 @@ class TrialSite:
         launcher = StandIn(topology(labels), culprits, **{"metric": RAILS if more.get("rails", 4) else WHOLE, **more})
         done = Campaign("r", [Course(topology(labels), "quick", limit)], launcher, journal.append, lost=dict.fromkeys(left_out, "left out"))
         done.go()
-        journal.append(campaign_line("r", Begun("quick", {self.profile: entered}, left_out, over=True), ""))
+        journal.append(campaign_line("r", Begun("quick", {self.profile: entered}, left_out, over=over), ""))
         for name in NAMES:
             journal.append(node_line("r", name, "", left_out.get(name)))
 
