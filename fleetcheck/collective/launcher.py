@@ -86,13 +86,13 @@ class Launch:
     port: int | None = None
 
 
-def ask_ready(exchange: Asks, nodes: Sequence[Node], terms: Terms, most: int = 32) -> dict[str, Evidence]:
-    """What every node says of taking part: node → evidence of probe ``rank_ready``."""
+def ask_ready(exchange: Asks, nodes: Sequence[Node], terms: Terms, most: int = 32, beside: tuple[str, ...] = ()) -> dict[str, Evidence]:
+    """What every node says of taking part: node → evidence of probe ``rank_ready``. beside: collectors asked with it."""
     partners = {node.name: node.address for node in nodes}
 
     def ask(place: int) -> Evidence:
         own = {**talk.torch(nodes[place]), "ports": terms.ports, "partners": partners}
-        return exchange.ask(nodes[place], Request(terms.run, STAGE, "rank_ready", ("rank_ready",), READY_SECONDS, {"trial": own}))
+        return exchange.ask(nodes[place], Request(terms.run, STAGE, "rank_ready", ("rank_ready", *beside), READY_SECONDS, {"trial": own}))
 
     return {evidence.node: evidence for evidence in _all_at_once(ask, len(nodes), most)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from fleetcheck.absent import NotMeasured
@@ -13,18 +13,19 @@ from fleetcheck.collective.campaign import preflight
 from fleetcheck.collective.campaign.campaign import Campaign
 from fleetcheck.collective.campaign.course import Course
 from fleetcheck.collective.campaign.hold import Hold
-from fleetcheck.collective.campaign.launch import Kinds, Ranks, ready_request, stand_in
+from fleetcheck.collective.campaign.launch import Kinds, Ranks, stand_in
 from fleetcheck.collective.campaign.limits import limits
 from fleetcheck.collective.campaign.ran import Launcher
 from fleetcheck.collective.campaign.record import STAGE, Begun, Recorded, campaign_line, node_line, recorded
 from fleetcheck.collective.campaign.terms import Terms
 from fleetcheck.collective.launcher import Terms as LaunchTerms
+from fleetcheck.collective.launcher import ask_ready
 from fleetcheck.collective.members import Ready, members
 from fleetcheck.collective.topology import topology
 from fleetcheck.exchange import Exchange
 from fleetcheck.gather import Gathering
 from fleetcheck.inventory import Inventory, Node
-from fleetcheck.records import Evidence, Failure
+from fleetcheck.records import Failure
 from fleetcheck.run import Run
 
 FIRST = "facts-fast"
@@ -133,13 +134,13 @@ class Together:
         """Nodes of one kind: those that can take part, and why the others cannot."""
         if not nodes:
             return {}, {}
-        ports, partners = talk.ports(nodes), {node.name: node.address for node in nodes}
-        with ThreadPoolExecutor(max(1, self.connections), thread_name_prefix="ready") as pool:
-            try:
-                told = {each.node: each for each in pool.map(lambda node: self._ask(node, ports, partners), nodes)}
-            except BaseException:  # the run ends: what is asked is not waited for
-                self.gathering.exchange.close()
-                raise
+        try:
+            told = ask_ready(self.gathering.exchange, nodes, _launch_terms(self.run.id, nodes), self.connections, beside=("system",))
+        except BaseException:  # the run ends: what is asked is not waited for
+            self.gathering.exchange.close()
+            raise
+        for each in told.values():
+            self.gathering.journal.append(each)
         self._accelerated |= {name for name, each in told.items() if preflight.accelerated(each)}
         out = {name: why for name, evidence in told.items() if (why := preflight.busy(name, evidence))}
         able, refused = members({name: each for name, each in told.items() if name not in out}, self.nodes)
@@ -152,11 +153,6 @@ class Together:
         except NotMeasured:
             return None
         return Failure(failure.kind, f"{failure.message} (so it was not tried with others)") if failure else None
-
-    def _ask(self, node: Node, ports: str, partners: Mapping[str, str]) -> Evidence:
-        evidence = self.gathering.exchange.ask(node, ready_request(self.run.id, node, ports, partners))
-        self.gathering.journal.append(evidence)
-        return evidence
 
     def close(self) -> None:
         """End its trials, give its nodes back; whoever waits hears no more."""

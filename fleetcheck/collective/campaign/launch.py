@@ -10,25 +10,16 @@ from fleetcheck.collective.aside import aside
 from fleetcheck.collective.bench import Bench
 from fleetcheck.collective.campaign.benches import benches, most_bytes
 from fleetcheck.collective.campaign.ran import Ran
-from fleetcheck.collective.launcher import READY_SECONDS, STAGE, Ports, Terms, run_trial
+from fleetcheck.collective.launcher import Ports, Terms, run_trial
 from fleetcheck.collective.members import Ready
 from fleetcheck.collective.rounds import Planned
-from fleetcheck.exchange import Request
 from fleetcheck.gather import Asks
 from fleetcheck.inventory import Inventory, Node
-
-COLLECTORS = ("rank_ready", "system")
 
 
 def stand_in(node: Node, inventory: Inventory) -> bool:
     """Whether processors take the place of accelerators that the profile promises."""
     return inventory.profiles[node.profile].gpu is not None and talk.device(node) == "cpu"
-
-
-def ready_request(run: str, node: Node, ports: str, partners: Mapping[str, str]) -> Request:
-    """The question whether a node can take part, and whether it is idle."""
-    return Request(run, STAGE, "rank_ready", COLLECTORS, READY_SECONDS,
-                   {"trial": {**talk.torch(node), "ports": ports, "partners": dict(partners)}})
 
 
 @dataclass
