@@ -2,13 +2,12 @@
 
 import json
 import shutil
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
+from nights import command
 
-from fleetcheck import cli
 from fleetcheck import history_queries as asks
 from fleetcheck import inventory as inventories
 from fleetcheck.conclude import conclude
@@ -39,17 +38,6 @@ def night(reports, day, results, serial="165000001", nodes=("n1", "n2")):
         draft.add(result_rows(results, machines))
         draft.keep({"started": f"2026-11-{day:02d}T02:00:00+00:00", "tier": "quick", "fleet": "f"}, True)
     return run.path / FILE
-
-
-def command(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["fleetcheck", *map(str, words)])
-    try:
-        cli.main()
-        code = 0
-    except SystemExit as end:
-        code = end.code or 0
-    said = capsys.readouterr()
-    return code, said.out, said.err
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """fleetcheck judge, report and version: a run from its own files, and mistakes in one line."""
 
 import json
-import sys
 from dataclasses import replace
 
 import pytest
+from nights import command
 
-from fleetcheck import __version__, cli, inventory
+from fleetcheck import __version__, inventory
 from fleetcheck.journal import Journal
 from fleetcheck.records import Answer, Evidence, Failure
 from fleetcheck.run import Run, keep_inventory
@@ -18,18 +18,6 @@ nodes:
   sim-[01-03]: {}
   sim-04: {state: maintenance, note: new board}
 """
-
-
-def run_command(monkeypatch, capsys, *words):
-    """Exit code, standard output and standard error of one command."""
-    monkeypatch.setattr(sys, "argv", ["fleetcheck", *map(str, words)])
-    try:
-        cli.main()
-        code = 0
-    except SystemExit as end:
-        code = end.code or 0
-    said = capsys.readouterr()
-    return code, said.out, said.err
 
 
 @pytest.fixture
@@ -65,7 +53,7 @@ def write(path, records):
 
 
 def test_a_run_is_judged_again_from_its_files(monkeypatch, capsys, recorded):
-    code, out, _ = run_command(monkeypatch, capsys, "judge", recorded.path)
+    code, out, _ = command(monkeypatch, capsys, "judge", recorded.path)
     verdicts = json.loads(recorded.verdicts.read_text())
     assert (1, "sim-02", True) == (code, verdicts["isolate"], verdicts["complete"])
     assert ["healthy", "failed", "unreachable", "unknown"] == [each["verdict"] for each in verdicts["nodes"].values()]
@@ -78,20 +66,20 @@ def test_a_run_is_found_by_id_and_as_latest(monkeypatch, capsys, recorded):
     reports = recorded.path.parent
     (reports / "latest").symlink_to(recorded.id)
     for name in (recorded.id, "latest"):
-        assert run_command(monkeypatch, capsys, "judge", name, "--reports", reports)[0] == 1
+        assert command(monkeypatch, capsys, "judge", name, "--reports", reports)[0] == 1
 
 
 def test_a_report_is_written_again_and_says_the_same(monkeypatch, capsys, recorded):
-    _, first, _ = run_command(monkeypatch, capsys, "judge", recorded.path)
+    _, first, _ = command(monkeypatch, capsys, "judge", recorded.path)
     before = (recorded.path / "junit.xml").read_bytes()
     (recorded.path / "junit.xml").unlink()
-    code, second, _ = run_command(monkeypatch, capsys, "report", recorded.path)
+    code, second, _ = command(monkeypatch, capsys, "report", recorded.path)
     assert (0, first, before) == (code, second, (recorded.path / "junit.xml").read_bytes())
 
 
 def test_a_run_that_never_ended_is_judged_as_interrupted(monkeypatch, capsys, recorded):
     recorded.describe({key: value for key, value in recorded.facts.items() if key not in ("ended", "interrupted")})
-    code, out, _ = run_command(monkeypatch, capsys, "judge", recorded.path)
+    code, out, _ = command(monkeypatch, capsys, "judge", recorded.path)
     assert code == 2
     assert "PARTIAL, so it certifies nothing: interrupted" in out
 
@@ -100,7 +88,7 @@ def test_the_last_try_of_a_probe_counts(monkeypatch, capsys, recorded):
     with recorded.evidence.open("a") as stream:
         first = json.loads(recorded.evidence.read_text().splitlines()[0])
         stream.write(json.dumps({**first, "node": "sim-03"}) + "\n")
-    run_command(monkeypatch, capsys, "judge", recorded.path)
+    command(monkeypatch, capsys, "judge", recorded.path)
     assert json.loads(recorded.verdicts.read_text())["nodes"]["sim-03"]["verdict"] == "unknown"
 
 
@@ -110,21 +98,21 @@ def test_the_last_try_of_a_probe_counts(monkeypatch, capsys, recorded):
 ])
 def test_a_mistake_is_told_shortly_and_ends_with_code_4(monkeypatch, capsys, tmp_path, words, error):
     monkeypatch.chdir(tmp_path)
-    code, out, err = run_command(monkeypatch, capsys, *words)
+    code, out, err = command(monkeypatch, capsys, *words)
     assert code == 4
     assert error in out + err
     assert "Traceback" not in out + err
 
 
 def test_a_report_before_any_verdict_says_what_to_type(monkeypatch, capsys, recorded):
-    code, _, err = run_command(monkeypatch, capsys, "report", recorded.path)
+    code, _, err = command(monkeypatch, capsys, "report", recorded.path)
     assert (4, 1) == (code, len(err.splitlines()))
     assert f"fleetcheck judge {recorded.id}" in err
 
 
 def test_a_damaged_line_names_file_and_line(monkeypatch, capsys, recorded):
     recorded.results.write_text("{broken\n" + recorded.results.read_text())
-    code, _, err = run_command(monkeypatch, capsys, "judge", recorded.path)
+    code, _, err = command(monkeypatch, capsys, "judge", recorded.path)
     assert code == 4
     assert f"{recorded.results}:1" in err
 
@@ -132,17 +120,17 @@ def test_a_damaged_line_names_file_and_line(monkeypatch, capsys, recorded):
 def test_records_of_another_shape_are_a_mistake_in_one_line(monkeypatch, capsys, recorded, made):
     line = json.loads(recorded.results.read_text().splitlines()[0])
     recorded.results.write_text(json.dumps({**line, "colour": "blue"}) + "\n")
-    code, _, err = run_command(monkeypatch, capsys, "judge", recorded.path)
+    code, _, err = command(monkeypatch, capsys, "judge", recorded.path)
     assert (4, 1) == (code, len(err.splitlines()))
 
 
 def test_the_version_is_told(monkeypatch, capsys):
-    assert (0, f"fleetcheck {__version__}\n", "") == run_command(monkeypatch, capsys, "version")
+    assert (0, f"fleetcheck {__version__}\n", "") == command(monkeypatch, capsys, "version")
 
 
 def test_unlisted_nodes_of_a_changed_inventory_are_told(monkeypatch, capsys, recorded, made):
     results = [replace(each, node="sim-77", nodeid="x[sim-77]") for each in [made.result("sim-01")]]
     write(recorded.results, results)
-    run_command(monkeypatch, capsys, "judge", recorded.path)
+    command(monkeypatch, capsys, "judge", recorded.path)
     verdicts = json.loads(recorded.verdicts.read_text())
     assert ("unlisted", False) == (verdicts["nodes"]["sim-77"]["state"], verdicts["complete"])
