@@ -13,6 +13,7 @@ from typing import Any
 
 from fleetcheck.collective import nccl_tests, talk
 from fleetcheck.collective.bench import Bench
+from fleetcheck.collective.broken_off import looked_at
 from fleetcheck.collective.members import Ready, ports_of
 from fleetcheck.collective.ranks import member
 from fleetcheck.collective.reading_ranks import TrialRun, trial_of
@@ -145,7 +146,8 @@ def _asked(exchange: Asks, order: Sequence[str], nodes: Mapping[str, Node], read
     def ask(place: int) -> Evidence:
         node = nodes[order[place]]
         own = {**trial, **talk.torch(node), "node_rank": place, "environment": {**talk.environment(node), **terms.environment}}
-        return exchange.ask(node, Request(terms.run, STAGE, PROBE, ("rank_run",), terms.deadline_seconds, {"trial": own}))
+        told = exchange.ask(node, Request(terms.run, STAGE, PROBE, ("rank_run",), terms.deadline_seconds, {"trial": own}))
+        return looked_at(exchange, told, node)
 
     return _all_at_once(ask, len(order), len(order))
 
