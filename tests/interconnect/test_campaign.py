@@ -121,6 +121,14 @@ def test_it_ends_when_it_must_and_says_so(tmp_path):
     assert "no time left before 06:00" == done.ended and 16 == len(done.trials)
 
 
+def test_a_node_that_is_somebody_elses_by_now_is_tried_no_more(tmp_path):
+    course = Course(fleet(16), limit=LIMITS)
+    rounds = iter([{}, {"n0003": "Slurm job 7 is PREEMPTED"}])
+    done = campaign(course, StandIn(course.topology), tmp_path / "evidence.jsonl", gone=lambda: next(rounds, {}))
+    assert {"n0003": "Slurm job 7 is PREEMPTED"} == done.lost
+    assert {1} == {trial.round for trial in done.trials if "n0003" in trial.members} and max(trial.round for trial in done.trials) > 2
+
+
 def test_an_interruption_ends_the_trials_and_blames_nobody(tmp_path):
     course = Course(fleet(16), limit=LIMITS)
     launcher, ticks = StandIn(course.topology), iter([None] * 2)

@@ -134,6 +134,22 @@ def test_a_claim_that_is_not_granted_in_time_is_given_back(tmp_path):
     assert "n1: deferred: Slurm job waits for it (PENDING Resources)" == refused["n1"].message and {} == hold.held
 
 
+def test_a_claim_that_was_lost_meanwhile_is_noticed(tmp_path):
+    slurm, now = Slurm(), [0.0]
+    told = iter(["{0} RUNNING None\n{1} RUNNING None\n", "{0} RUNNING None\n{1} PREEMPTED None\n"])
+
+    def ask(argv):
+        jobs = [held.partition(" ")[2] for held in hold.held.values()]
+        return Said(0, next(told).format(*jobs), "") if "--name=fleetcheck-r1" in argv else slurm(argv)
+
+    hold = Hold("r1", ask=ask, clock=lambda: now[0])
+    hold.take(fleet(tmp_path, ", claim: slurm-job").nodes[:2], 600)
+    names = list(hold.held)
+    assert {} == hold.lost()
+    now[0] = 60.0
+    assert [names[1]] == list(lost := hold.lost()) and "is PREEMPTED" in lost[names[1]]
+
+
 def test_pairs_are_those_of_the_planned_rounds(tmp_path):
     of = fleet(tmp_path)
     quick, full = (pair_groups(of.nodes, mode) for mode in ("quick", "full"))

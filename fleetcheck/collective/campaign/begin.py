@@ -75,7 +75,8 @@ class Together:
         kinds = {name: tuple(node for node in kind if node not in left_out) for name, kind in self.terms.kinds.items()}
         self._note(begun := Begun(self.terms.mode, kinds, left_out, dict(self.hold.held) if self.hold else {}))
         self.campaign = Campaign(self.run.id, self._courses(kinds), self._launcher(kinds, ready), self.gathering.journal.append,
-                                 self.connections, self._over, self.gathering.tick, before.kept, {node: "left out" for node in left_out})
+                                 self.connections, self._over, self.hold.lost if self.hold else dict, self.gathering.tick, before.kept,
+                                 {node: "left out" for node in left_out})
         try:
             self.campaign.go()
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
@@ -26,7 +26,8 @@ TICK_SECONDS = 1.0
 @dataclass
 class Campaign:
     """courses: nodes of different kinds are not tried with each other; keep: takes each trial's evidence; lanes: members at work at once;
-    stop: why it must end now, in words; before: trials of an earlier session.
+    stop: why it must end now, in words; gone: nodes that may not be tried any more, and why, looked up before each round; before: trials
+    of an earlier session.
     """
 
     run: str
@@ -35,6 +36,7 @@ class Campaign:
     keep: Callable[[Evidence], object]
     lanes: int = 32
     stop: Callable[[], str] = lambda: ""
+    gone: Callable[[], Mapping[str, str]] = dict
     tick: Callable[[], None] = lambda: None
     before: Sequence[Kept] = ()
     lost: dict[str, str] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class Campaign:
         idle = 0
         while idle < IDLE_ROUNDS:
             self.ended = self.stop()
+            self.lost.update(self.gone())
             steps = [] if self.ended else self._next()
             if not steps:
                 return

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from fleetcheck.burnin import claims
+from fleetcheck.burnin.holding import Holding
 from fleetcheck.inventory import Node
 from fleetcheck.quoting import escaped
 from fleetcheck.records import Failure
 
-GRANT_SECONDS, LOOK_SECONDS = 120.0, 5.0
+GRANT_SECONDS, LOOK_SECONDS, HELD_SECONDS = 120.0, 5.0, 30.0
 AT_ONCE = 16
 
 
@@ -24,6 +25,7 @@ class Hold:
         self._ending = threading.Event()
         self.run, self.ask, self.sleep, self.clock = run, ask, sleep or self._ending.wait, clock
         self.held: dict[str, str] = dict(held or {})
+        self._holding = Holding(ask, clock, HELD_SECONDS)
 
     def take(self, nodes: Sequence[Node], seconds: float) -> dict[str, Failure]:
         """Claim them all; of those that cannot be had, why."""
@@ -68,6 +70,10 @@ class Hold:
         except claims.ClaimError as error:
             return f"{held} of {node} was not released: {error}"
         return ""
+
+    def lost(self) -> dict[str, str]:
+        """Nodes that are somebody else's by now, each with why."""
+        return {node: why for node, held in self.held.items() if (why := self._holding.lost(held, node, self.run))}
 
     def release(self) -> list[str]:
         """Give all of them back; what could not be, in words."""
