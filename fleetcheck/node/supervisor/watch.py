@@ -13,6 +13,9 @@ from fleetcheck.node.supervisor.window import Window
 KERNEL_SECONDS = 1.0
 BAD = ("GPU_IS_LOST", "RESET_REQUIRED", "UNKNOWN", "INSUFFICIENT_POWER", "IRQ_ISSUE", "CORRUPTED_INFOROM")
 
+SHORTEST_EMPTY = 0.5
+"""Seconds; a shorter window with nothing in it is not told."""
+
 
 class Watch:
     """Telemetry, kernel log, counters and the open window of one load."""
@@ -137,7 +140,7 @@ class Watch:
         for growth in events:
             gpu = int(growth.gpu) if growth.gpu else None
             self.event(growth.kind, counters.in_words(growth), gpu, growth.at)
-        if now - window.began >= min(self.interval, 0.5) or window.samples:
+        if now - window.began >= min(self.interval, SHORTEST_EMPTY) or window.samples or window.metrics:
             told = window.told(now, self.identities, grown)
             told.update(cpu=self.node_window(), cost=self.cost_window(), absent=self.telemetry_absent(window))
             self.supervisor.files[state.WINDOWS].add(told)
