@@ -40,5 +40,9 @@ def judged(trials: Sequence[Trial], topology: Topology, limits: Sequence[Limit] 
 
 def localise(trials: Sequence[Trial], topology: Topology, limits: Sequence[Limit] = ()) -> list[Finding]:
     """Who is at fault, the surest first, then what failed and blames nobody. Empty: nothing failed."""
-    told = judged(trials, topology, limits)
+    return findings(judged(trials, topology, limits))
+
+
+def findings(told: Judged) -> list[Finding]:
+    """What the planes say together."""
     return merged([finding for plane in told.planes.values() for finding in plane.findings], rails(told.paces))

@@ -33,11 +33,16 @@ class Observation(NamedTuple):
 
 def planes(trials: Sequence[Trial], paces: Mapping[str, Pace]) -> dict[Plane, list[Observation]]:
     """The planes in which something failed, each with all that was observed in it."""
-    found = {Plane("stopped"): [_stopped(trial) for trial in trials],
-             Plane("wrong-data"): [_wrong(trial) for trial in trials if not trial.stopped and trial.outcome != "slow"]}
+    found = {}
+    if any(trial.stopped for trial in trials):
+        found[Plane("stopped")] = [_stopped(trial) for trial in trials]
+    if any(trial.outcome == "wrong-data" for trial in trials):
+        found[Plane("wrong-data")] = [_wrong(trial) for trial in trials if not trial.stopped and trial.outcome != "slow"]
     for rail in sorted({rail for pace in paces.values() for rail in pace.slow}):
-        found[Plane("slow", rail)] = list(_slow(trials, paces, rail))
-    return {plane: observed for plane, observed in found.items() if any(each.failed for each in observed)}
+        observed = list(_slow(trials, paces, rail))
+        if any(each.failed for each in observed):
+            found[Plane("slow", rail)] = observed
+    return found
 
 
 def rails(paces: Mapping[str, Pace]) -> frozenset[str]:

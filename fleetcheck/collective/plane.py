@@ -118,8 +118,10 @@ def _links(judged: Judgement, plane: Plane, book: Ledger) -> None:
     """Pairs that fail though both ends are well with others: blamed when the same pair failed twice, more often than it went well."""
     done: set[tuple[str, str]] = set()
     for pair in book.pairs:
+        if not pair.failed or pair.trial in judged.explained:
+            continue
         one, two = sorted(pair.members)
-        if not pair.failed or pair.trial in judged.explained or (one, two) in done:
+        if (one, two) in done:
             continue
         done.add((one, two))
         seen = book.of_pair((one, two))

@@ -1,6 +1,6 @@
 """The next round of retests: suspects with other partners known to be good, failed pairs again. Runs on the controller; pure.
 
-The campaign runs `rounds.plan`, then what `next_round` says until it is empty or the rounds are used up.
+The campaign runs `rounds.plan`, then what `retests` says until it is empty or the rounds are used up.
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ MOST_PARTNERS = 12
 
 
 def next_round(trials: Sequence[Trial], topology: Topology, limits: Sequence[Limit] = ()) -> Round:
+    """The retests that these trials ask for."""
+    return retests(judged(trials, topology, limits), trials, topology)
+
+
+def retests(told: Judged, trials: Sequence[Trial], topology: Topology) -> Round:
     """Disjoint pairs that decide most of what is open; empty when nothing is, or nothing can be decided for want of good partners."""
-    told = judged(trials, topology, limits)
     well = _well(trials, told, topology)
     needs = [*_open(told), *_never_well(told, well, topology)]
     doubtful = set().union(*(plane.doubtful for plane in told.planes.values())) | {need.node for need in needs}

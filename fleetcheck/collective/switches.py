@@ -7,7 +7,7 @@ is well otherwise, across leaves where the uplinks are in question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fleetcheck.collective.ledger import Ledger
@@ -46,34 +46,40 @@ def suspected(book: Ledger, topology: Topology) -> list[Suspected]:
     """The groups of all labels that fail as a whole, none of them inside another one; the largest first."""
     found: list[Suspected] = []
     for label, of in topology.groups.items():
-        traffic = _traffic(book.pairs, of)
-        crossers = _well_across(book, of)
-        for name, its in traffic.items():
-            if its.crossing[False] or not its.crossing[True]:
-                continue
-            each = _suspect(label, name, topology.members(label, name), its, book, crossers)
-            if each:
-                found.append(each)
+        failing = _failing(book, of)
+        if failing:
+            crossers = _well_across(book, of)
+            traffic = _traffic(book.pairs, of, failing)
+            suspects = (_suspect(label, name, topology.members(label, name), its, book, crossers) for name, its in traffic.items())
+            found += [each for each in suspects if each]
     return _outermost(found)
 
 
-def _traffic(pairs: Iterable[Observation], of: Mapping[str, str]) -> dict[str, _Traffic]:
+def _failing(book: Ledger, of: Mapping[str, str]) -> set[str]:
+    """The groups whose border trials crossed, all of which failed."""
+    crossed = {of[node] for pairs in book.failures.values() for pair in pairs if _crosses(pair, of) for node in pair.members if node in of}
+    return crossed - {of[node] for node, pairs in book.passes.items() if of.get(node) in crossed and any(_crosses(pair, of) for pair in pairs)}
+
+
+def _crosses(pair: Observation, of: Mapping[str, str]) -> bool:
+    one, two = pair.members
+    return of.get(one) != of.get(two)
+
+
+def _traffic(pairs: Iterable[Observation], of: Mapping[str, str], names: Collection[str]) -> dict[str, _Traffic]:
     found: dict[str, _Traffic] = {}
     for pair in pairs:
         one, two = of.get(pair.members[0], ""), of.get(pair.members[1], "")
-        if one == two:
-            if one:
-                found.setdefault(one, _Traffic()).inner[pair.failed].append(pair)
-            continue
-        for name in (one, two):
-            if name:
-                found.setdefault(name, _Traffic()).crossing[pair.failed].append(pair)
+        for name in {one: None, two: None}:
+            if name in names:
+                its = found.setdefault(name, _Traffic())
+                (its.inner if one == two else its.crossing)[pair.failed].append(pair)
     return found
 
 
 def _well_across(book: Ledger, of: Mapping[str, str]) -> set[str]:
     """Nodes that were well with a node of another group."""
-    return {node for pair in book.pairs if not pair.failed and of.get(pair.members[0]) != of.get(pair.members[1]) for node in pair.members}
+    return {node for pair in book.pairs if not pair.failed and _crosses(pair, of) for node in pair.members}
 
 
 def _suspect(label: str, name: str, members: tuple[str, ...], its: _Traffic, book: Ledger, crossers: set[str]) -> Suspected | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
+from functools import cache
 
 from fleetcheck.collective import rounds
-from fleetcheck.collective.rounds import Planned
+from fleetcheck.collective.rounds import Planned, Round
 from fleetcheck.collective.topology import Topology, topology
 from fleetcheck.collective.trial import Report, Trial, Value
 
@@ -45,10 +46,17 @@ def answered(finding):
     return finding.kind, frozenset(finding.members), finding.symptom, finding.rail, finding.name, scope
 
 
+@cache
 def fleet(size: int, leaf: int | None = None) -> Topology:
     """Nodes n0000…, in leaves of so many; 0: without labels."""
     per = LEAF.get(size, 4) if leaf is None else leaf
     return topology({f"n{at:04d}": {"leaf": f"L{at // per:03d}", "rack": f"R{at // per:03d}"} if per else {} for at in range(size)})
+
+
+@cache
+def planned(size: int, leaf: int | None = None, mode: str = "quick") -> tuple[Round, ...]:
+    """The rounds of such a fleet that are run whatever they find."""
+    return rounds.plan(fleet(size, leaf), mode)
 
 
 class Fabric:
@@ -116,16 +124,16 @@ def _slowest(slow: list[Culprit], rail: str) -> float:
     return min((culprit.factor for culprit in slow if culprit.rail in ("", rail)), default=1.0)
 
 
-def draw(of: Topology, count: int, chance: random.Random, mode: str = "quick", rails: int = 4, kinds: tuple[str, ...] = ()) -> tuple[Culprit, ...]:
+def draw(of: Topology, count: int, chance: random.Random, turns: tuple[Round, ...], rails: int = 4) -> tuple[Culprit, ...]:
     """So many culprits of mixed kinds, that touch fewer than half of the nodes and none of them the node of another.
 
-    A link is one that the planned rounds use: what no trial went over is in nobody's evidence. Drawn again when the nodes of a leaf are all
+    A link is one that the planned rounds (turns) use: what no trial went over is in nobody's evidence. Drawn again when the nodes of a leaf are all
     touched by culprits of their own: nobody can tell that from the leaf.
     """
     while True:
         drawn: list[Culprit] = []
         for _ in range(count):
-            drawn.append(_one(of, chance, mode, rails, kinds))
+            drawn.append(_one(of, chance, turns, rails))
         touched = [node for culprit in drawn for node in culprit.nodes]
         if len(set(touched)) == len(touched) and 2 * len(touched) < len(of.nodes) and not _whole_leaf(of, drawn):
             return tuple(drawn)
@@ -137,9 +145,9 @@ def _whole_leaf(of: Topology, drawn: list[Culprit]) -> bool:
     return any(single.issuperset(of.members("leaf", leaf)) for leaf in {leaves[node] for node in single if node in leaves})
 
 
-def _one(of: Topology, chance: random.Random, mode: str, rails: int, kinds: tuple[str, ...]) -> Culprit:
+def _one(of: Topology, chance: random.Random, turns: tuple[Round, ...], rails: int) -> Culprit:
     usual = ("node", "node", "link", "rail" if rails else "node", "leaf", "uplinks") if of.leaves else ("node", "link", "rail" if rails else "node")
-    kind = chance.choice(kinds or usual)
+    kind = chance.choice(usual)
     factor = chance.uniform(0.15, 0.7)
     symptom = chance.choice(SYMPTOMS)
     if kind == "node":
@@ -147,7 +155,6 @@ def _one(of: Topology, chance: random.Random, mode: str, rails: int, kinds: tupl
     if kind == "rail":
         return Culprit(kind, (chance.choice(of.nodes),), "slow", factor, rail=str(chance.randrange(rails)))
     if kind == "link":
-        pairs = [pair.members for turn in rounds.plan(of) for pair in turn] if mode == "quick" else None
-        return Culprit(kind, chance.choice(pairs) if pairs else tuple(chance.sample(of.nodes, 2)), symptom, factor)
+        return Culprit(kind, chance.choice([pair.members for turn in turns for pair in turn]), symptom, factor)
     name = chance.choice(sorted(set(of.leaves.values())))
     return Culprit(kind, of.members("leaf", name), chance.choice(("slow", "timeout")), factor, name=name)

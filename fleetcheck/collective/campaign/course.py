@@ -13,12 +13,11 @@ from functools import cached_property
 from fleetcheck.collective import rounds
 from fleetcheck.collective.bisection import next_groups
 from fleetcheck.collective.finding import Finding
-from fleetcheck.collective.localise import Judged, judged
-from fleetcheck.collective.merge import merged
-from fleetcheck.collective.observation import Observation, rails
+from fleetcheck.collective.localise import Judged, findings, judged
+from fleetcheck.collective.observation import Observation
 from fleetcheck.collective.rounds import Planned, Round
 from fleetcheck.collective.slow import Limit
-from fleetcheck.collective.suspects import next_round
+from fleetcheck.collective.suspects import retests
 from fleetcheck.collective.topology import Topology
 from fleetcheck.collective.trial import Trial
 from fleetcheck.collective.wide import explained
@@ -71,10 +70,9 @@ class Standing:
 def standing(course: Course, trials: Sequence[Trial]) -> Standing:
     """Trials judged by limits and peers."""
     told = judged(trials, course.topology, course.limits(trials))
-    findings = merged([finding for plane in told.planes.values() for finding in plane.findings], rails(told.paces))
     slow = {name for name, pace in told.paces.items() if pace.slow}
     marked = tuple(replace(trial, outcome="slow") if trial.outcome == "ok" and trial.id in slow else trial for trial in trials)
-    return Standing(told, tuple(findings), marked)
+    return Standing(told, tuple(findings(told)), marked)
 
 
 def next_step(course: Course, trials: Sequence[Trial], tried: Collection[Members] = (), lost: Collection[str] = ()) -> Step | None:
@@ -88,13 +86,14 @@ def next_step(course: Course, trials: Sequence[Trial], tried: Collection[Members
         if open_:
             return Step("pairs", open_)
     planned, course = len(course.planned), replace(course, topology=without(course.topology, lost))
+    found = standing(course, own)
     if len({trial.round for trial in own if len(trial.members) == 2}) < planned + MOST_RETESTS:
-        again = tuple(each for each in next_round(own, course.topology, course.limits(own)) if frozenset(each.members) not in set(tried))
+        again = tuple(each for each in retests(found.judged, own, course.topology) if frozenset(each.members) not in set(tried))
         if again:
             return Step("retests", again)
     if len({trial.round for trial in own if len(trial.members) > 2}) >= MOST_WIDE:
         return None
-    return _wider(course, own, known)
+    return _wider(course, found, known)
 
 
 def fit(course: Course, found: Standing) -> tuple[str, ...]:
@@ -108,8 +107,7 @@ def fit(course: Course, found: Standing) -> tuple[str, ...]:
     return tuple(node for node in course.topology.nodes if node in well and node not in out)
 
 
-def _wider(course: Course, trials: Sequence[Trial], known: Collection[Members]) -> Step | None:
-    found = standing(course, trials)
+def _wider(course: Course, found: Standing, known: Collection[Members]) -> Step | None:
     for groups in widen(fit(course, found)):
         open_ = _open(groups, known)
         if open_:
