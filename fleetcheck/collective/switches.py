@@ -58,7 +58,8 @@ def suspected(book: Ledger, topology: Topology) -> list[Suspected]:
 def _failing(book: Ledger, of: Mapping[str, str]) -> set[str]:
     """The groups whose border trials crossed, all of which failed."""
     crossed = {of[node] for pairs in book.failures.values() for pair in pairs if _crosses(pair, of) for node in pair.members if node in of}
-    return crossed - {of[node] for node, pairs in book.passes.items() if of.get(node) in crossed and any(_crosses(pair, of) for pair in pairs)}
+    clear = {of[node] for node, pairs in book.passes.items() if of.get(node) in crossed and any(_crosses(pair, of) for pair in pairs)}
+    return crossed - clear
 
 
 def _crosses(pair: Observation, of: Mapping[str, str]) -> bool:
