@@ -88,6 +88,12 @@ def test_kernel_reports_no_power_fault(kernel_log):
     assert not kernel_log.faults("power")
 
 
+@pytest.mark.check(component="power", severity="warn", action="observe")
+def test_kernel_reports_no_power_warning(kernel_log):
+    """No circuit that smooths a GPU's power draw switched itself off or nears its end. See whether the GPU slows down."""
+    assert not kernel_log.warnings("power")
+
+
 @pytest.mark.check(component="cpu", severity="degraded", action="reboot")
 def test_kernel_reports_no_cpu_fault(kernel_log):
     """No lockup, stall, hung task, throttling or uncorrected machine check. Reboot; a machine check that repeats, isolate."""
@@ -114,13 +120,13 @@ def test_kernel_reports_no_memory_warning(kernel_log):
 
 @pytest.mark.check(component="disk", severity="degraded", action="isolate")
 def test_kernel_reports_no_disk_fault(kernel_log):
-    """No drive that timed out and was reset, failed in its array or lost data. Replace the drive named."""
+    """No drive or RAID controller that timed out and was reset, failed, went offline or lost data. Replace the drive named."""
     assert not kernel_log.faults("disk")
 
 
 @pytest.mark.check(component="disk", severity="warn", action="observe")
 def test_kernel_reports_no_disk_warning(kernel_log):
-    """No drive command that had to be given twice."""
+    """No drive command that had to be given twice or was refused, no path to a drive that failed. Watch whether it repeats."""
     assert not kernel_log.warnings("disk")
 
 
@@ -128,6 +134,12 @@ def test_kernel_reports_no_disk_warning(kernel_log):
 def test_kernel_reports_no_filesystem_fault(kernel_log):
     """No file system found corrupt, shut down or remounted read-only. Reboot into a check; replace the drive if it repeats."""
     assert not kernel_log.faults("filesystem")
+
+
+@pytest.mark.check(component="filesystem", severity="warn", action="observe")
+def test_kernel_reports_no_filesystem_warning(kernel_log):
+    """No file system mounted with errors of long ago, no damaged container image. Check the file system at the next reboot."""
+    assert not kernel_log.warnings("filesystem")
 
 
 @pytest.mark.check(component="storage", severity="degraded", action="observe")
@@ -165,13 +177,13 @@ def test_kernel_reports_no_library_crash(kernel_log):
 
 @pytest.mark.check(component="os", severity="degraded", action="observe")
 def test_kernel_reports_no_kernel_fault(kernel_log):
-    """No oops, and no process killed because the whole node ran out of memory."""
+    """No oops, and no process killed because the whole node ran out of memory. Read the lines before it."""
     assert not kernel_log.faults("os")
 
 
 @pytest.mark.check(component="os", severity="warn", action="observe")
 def test_kernel_reports_no_kernel_warning(kernel_log):
-    """No job killed at its own memory limit. The node is fine; tell the user."""
+    """No job killed at its own limit of memory or processes, no complaint of the kernel. Tell the user; see whether it repeats."""
     assert not kernel_log.warnings("os")
 
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 TEXT_LIMIT = 200
-_PREFIX = re.compile(r"^(?:.{0,80}?\bkernel:\s+)?(?:kern\s*:\w+\s*:\s+\S+\s+)?(?:\[\s*[+\d.]+\]\s*)?")
+_PREFIX = re.compile(
+    r"^(?:.{0,80}?\bkernel:\s+)?(?:kern\s*:\w+\s*:\s+\S+\s+)?(?:<\d+>)?"
+    r"(?:\[\s*(?:[+\d.]+|[^\]]{0,20}\d\d:\d\d:\d\d[^\]]{0,16})\]\s*)?(?:\[\s*[TC]\d+\]\s*)?"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ def _as_consequence(event: Event, own: set[tuple[str, str]], roots: Sequence[str
 def details(events: Sequence[Event]) -> list[Event]:
     """Lines that only add to another: Xid 171 and 172 beside Xid 48, hung tasks while a file server did not answer."""
     broken = {event.slot for event in events if event.code == "xid-48"}
-    waiting = any(event.code == "nfs-not-responding" for event in events)
+    waiting = any(event.component == "storage" for event in events)
     return [_as_detail(event, broken, waiting) for event in events]
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from fleetcheck.facts import catalogue
 from fleetcheck.facts.bus_id import bus_id
 from fleetcheck.facts.kernel_event import Event, Record, printable, without_prefix
 from fleetcheck.facts.kernel_events import events_of, records_of
 from fleetcheck.facts.xid import parse
+from fleetcheck.node.collectors import kernel_log
 
 GPU = "0000:3b:00.0"
 X = "NVRM: Xid (PCI:0000:3b:00): "
+LINES = yaml.safe_load(Path(__file__).with_name("kernel_lines.yaml").read_text())
 
 
 def events(*lines: str, apart: float = 60.0, benign: tuple[str, ...] = ()) -> list[Event]:
@@ -302,7 +307,33 @@ def test_every_event_of_the_catalogue_has_its_checks():
     import checking
 
     source = checking.module("checks/node/test_kernel_log.py")
-    marks = {next(mark for mark in check.pytestmark if mark.name == "check").kwargs["component"] for check in vars(source).values() if hasattr(check, "pytestmark")}
-    components = {entry.component for entry in catalogue.patterns()} | {entry.component for entry in catalogue.xids().codes.values()} | {catalogue.sxids().component}
+    marks = [next(mark for mark in check.pytestmark if mark.name == "check").kwargs for check in vars(source).values() if hasattr(check, "pytestmark")]
+    told = {(mark["component"], mark["severity"] == "warn") for mark in marks}
+    graded = {(entry.component, entry.severity == "warn") for entry in [*catalogue.patterns(), *catalogue.xids().codes.values()]}
 
-    assert set() == components - marks
+    assert set() == graded - told
+
+
+@pytest.mark.parametrize(("code", "line"), [(code, line) for code, lines in LINES["events"].items() for line in lines])
+def test_a_line_of_any_driver_or_kernel_is_known_and_leaves_the_node(code, line):
+    assert [code] == [event.code for event in events(line)]
+    assert kernel_log.INTEREST.search(line)
+
+
+@pytest.mark.parametrize("line", LINES["harmless"])
+def test_a_line_of_a_healthy_machine_is_no_event(line):
+    assert [] == events(line)
+
+
+@pytest.mark.parametrize("before", ["[   12.345678][  T1234] ", "[Mon Nov 30 15:00:00 2026] ", "<3>[    1.0] ", "2026-11-30T15:00:00.1+01:00 n1 kernel: "])
+def test_a_line_told_with_its_caller_or_date_is_the_drivers_own(before):
+    assert ["fatal"] == [event.severity for event in events(before + X + "79, GPU has fallen off the bus.")]
+
+
+def test_a_lustre_server_that_answers_again_is_a_warning_and_excuses_hung_tasks():
+    lost = "Lustre: s-MDT0000-mdc-ff: Connection to s-MDT0000 (at 10.0.0.3@o2ib) was lost; in progress operations will wait"
+    hung = "INFO: task python:7 blocked for more than 122 seconds."
+    back = "Lustre: s-MDT0000-mdc-ff: Connection restored to 10.0.0.3@o2ib (at 10.0.0.3@o2ib)"
+
+    assert ["degraded", "warn"] == [event.severity for event in events(lost, hung)]
+    assert ["warn", "warn"] == [event.severity for event in events(lost, hung, back)]

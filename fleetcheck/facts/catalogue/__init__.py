@@ -85,6 +85,11 @@ class Pattern(Grade):
     by_line: bool = False
     grace: float = 0
 
+    @field_validator("pattern", mode="before")
+    @classmethod
+    def _with_addresses(cls, value: str) -> str:
+        return value.replace("<pci>", r"(?P<slot>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])")
+
 
 class KernelCatalogue(_Entry):
     """All patterns, in the order they are tried."""

@@ -29,11 +29,15 @@ TEXT = 1000
 PREVIOUS_LINES = 5000
 FIX = "run as root (become: sudo -n) or put this user into the groups adm and systemd-journal"
 INTEREST = re.compile(
-    r"NVRM|S?Xid|nvidia|nv_|invalid context|mlx5|Hardware Error|Machine [Cc]heck|\bmce\b|EDAC|APEI|BERT|Memory failure|AER"
-    r"|DMAR: \[|AMD-Vi: Event"
-    r"|PCIe|pcieport|pciehp|nvme|md/raid|EXT4|XFS|BTRFS|I/O error|medium error|[Rr]ead-only|readonly|nfs|NFS|lockd|oom|[Oo]ut of memory"
-    r"|blocked for more than|soft lockup|LOCKUP|rcu|throttled|temperature|BUG|[Pp]anic|Oops|protection fault|segfault"
-    r"|[Ii]nsufficient power|timed out|TX timeout|[Ll]ink (?:is )?[Dd]own|[Ll]ost carrier|fallen off|installed in this system"
+    r"NVRM|S?Xid|nvidia|nv_|invalid context|mlx[45]|Hardware Error|Machine [Cc]heck|\bmce\b|EDAC|APEI|BERT|Memory failure|AER|DPC:|EDR:"
+    r"|DMAR: |AMD-Vi: |arm-smmu|swiotlb|power state|giving up|retraining|\bNMI|SError|external abort|clocksource|HARDWARE PROTECTION"
+    r"|PCIe|pcieport|pciehp|nvme|\bmd: |md/raid|multipath|Sense Key|\bata\d|offline|megaraid|smartpqi|hpsa|aacraid|mpt[23]sas"
+    r"|EXT4|JBD2|journal|XFS|BTRFS|SQUASHFS|Pool '|I/O [Ee]rror|(?:medium|target|nexus|allocation) error|[Rr]ead-only|readonly"
+    r"|nfs|NFS|lockd|Lustre|LNet|ceph|CIFS|oom|[Oo]ut of memory|allocation failure|file-max|fork rejected|table (?:full|overflow)"
+    r"|blocked .*for more than|lockup|LOCKUP|rcu|CSD lock|\bCPU\d+(?::| failed)|throttled|temperature|BUG|[Pp]anic|Oops|Internal error"
+    r"|Unable to handle|protection fault|segfault|[Ii]nsufficient power|[Tt]imed? ?out|tx_timeout|Unit Hang|cqe|Malicious Driver"
+    r"|[Ff]irmware|\bFW |lost tx|reset|LINK_DOWN|new DOWN|[Ll]ink (?:is )?[Dd]own|link status|active interface|[Ll]ost carrier"
+    r"|fallen off|installed in this system|smpboot"
 )
 
 
