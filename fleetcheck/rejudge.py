@@ -40,7 +40,7 @@ def judge_again(run: Run, metrics_dir: str = "") -> dict[str, Any]:
     )
     key = KeyMeasurements()
     with _readable(run):
-        planned, results, silent = list(run.planned()), list(run.judged()), failures(run.gathered())
+        planned, results, silent = list(run.planned()), [each.slim() for each in run.judged()], failures(run.gathered())
         machines = _machines(run, kept)
         with Draft(run) as draft:
             found = conclude(run, draft, key.watched(run.judged()), machines, selected(run, kept), kept)
@@ -93,13 +93,14 @@ def save(path: Path, text: str) -> None:
 def report_again(run: Run, everything: bool = False, page: bool = False) -> list[Line]:
     """Write the JUnit files anew, and report.html where a page is asked for or lies there; the terminal's page of a judged run."""
     with _readable(run):
-        verdicts, results, nodes = run.conclusions(), list(run.judged()), selected(run, run.inventory())
-        comparison = earlier.compared(run, verdicts, results)
-    junit.write(run.path, verdicts, results, nodes)
+        verdicts, nodes = run.conclusions(), selected(run, run.inventory())
+        unmeasured = [each.slim() for each in run.judged() if each.outcome == "error"]
+        comparison = earlier.compared(run, verdicts, run.judged())
+        junit.write(run.path, verdicts, run.by_node(), nodes)
     written = page or (run.path / html.NAME).exists()
     if written:
         html.write(run, verdicts, nodes, comparison, near(run.path), str(near(_origin(run))))
-    return terminal.page(verdicts, results, nodes, near(run.path), str(near(_origin(run))), everything, comparison, written)
+    return terminal.page(verdicts, unmeasured, nodes, near(run.path), str(near(_origin(run))), everything, comparison, written)
 
 
 def selected(run: Run, kept: Inventory) -> tuple[Node, ...]:

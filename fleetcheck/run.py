@@ -10,7 +10,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -143,16 +143,31 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def placed_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The same, each with the byte at which its line begins."""
+    return ((offset, _record(path, number, line)) for number, offset, line in _whole_lines(path))
+
+
+def chosen_lines(path: Path, numbers: Container[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects in some lines only, with the number of each line, counted from one."""
+    return ((number, _record(path, number, line)) for number, _, line in _whole_lines(path) if number in numbers)
+
+
+def _whole_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Number, first byte and text of each line that has an end."""
     offset = 0
     with path.open("rb") if path.exists() else io.BytesIO() as stream:
         for number, line in enumerate(stream, 1):
             if not line.endswith(b"\n"):
                 return
-            try:
-                yield offset, json.loads(line)
-            except ValueError as error:
-                raise RunError(f"{path}:{number}: damaged line ({error}); remove it or gather the node again") from error
+            yield number, offset, line
             offset += len(line)
+
+
+def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = json.loads(line)
+    except ValueError as error:
+        raise RunError(f"{path}:{number}: damaged line ({error}); remove it or gather the node again") from error
+    return told
 
 
 def create(reports: Path, suffix: str = "") -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from fleetcheck.records import Result
@@ -15,15 +15,14 @@ LOOKED_BACK = 60
 
 
 def compared(run: Run, verdicts: Mapping[str, Any], results: Iterable[Result]) -> Comparison:
-    """This run against the complete runs before it."""
+    """This run against the complete runs before it; results are read only where something was wrong before."""
     earlier = islice(complete_before(run, verdicts), LOOKED_BACK)
-    passed = {(each.node, each.check) for each in results if each.outcome == "passed"} if _worth(verdicts, run) else set()
-    return compare(verdicts, earlier, passed)
-
-
-def _worth(verdicts: Mapping[str, Any], run: Run) -> bool:
-    """Whether there is any run to compare with: two million passes are not gathered for nothing."""
-    return next(complete_before(run, verdicts), None) is not None
+    last = next(earlier, None)
+    if last is None:
+        return compare(verdicts, (), ())
+    wrong = {(name, each["check"]) for name, node in last["nodes"].items() for each in node["findings"]}
+    passed = {asked for each in (results if wrong else ()) if each.outcome == "passed" and (asked := (each.node, each.check)) in wrong}
+    return compare(verdicts, chain([last], earlier), passed)
 
 
 def complete_before(run: Run, verdicts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

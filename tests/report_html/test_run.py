@@ -1,6 +1,8 @@
 """report.html as a run and a command write it; and what it takes from records that nodes may have spoilt."""
 
+import json
 import sys
+from dataclasses import replace
 
 import madefleet
 import pytest
@@ -8,10 +10,14 @@ import pytest
 from fleetcheck import cli
 from fleetcheck.checkbook import read, shipped_checks
 from fleetcheck.report.earlier import complete_before
-from fleetcheck.report.html import acceptance
+from fleetcheck.report.html import acceptance, embed, reading
 from fleetcheck.report.html.evidence import gathered
 from fleetcheck.report.html.outcomes import Outcomes
 from fleetcheck.report.html.series import series
+from fleetcheck.run import RunError
+from fleetcheck.text import visible
+
+NOTHING = {"nodes": {}, "missing": []}
 
 
 def test_every_shipped_check_answers_one_of_ten_points():
@@ -24,14 +30,15 @@ def test_every_shipped_check_answers_one_of_ten_points():
 def test_a_point_is_met_only_by_what_was_measured(outcome, state):
     check = ("test_x", "checks/node/test_pcie.py", "pcie", "")
     given = madefleet.result("r", check, "n1", outcome)
-    outcomes = Outcomes({"nodes": {}}, [madefleet.planned(given)])
+    outcomes = Outcomes(NOTHING, [madefleet.planned(given)])
     outcomes.add(given)
     assert state == acceptance.answered(acceptance.points(), outcomes)[4].state
 
 
 def test_an_item_without_an_outcome_stays_visible_as_lost():
     given = madefleet.result("r", ("test_x", "checks/node/test_pcie.py", "pcie", ""), "n1")
-    outcomes = Outcomes({"nodes": {}}, [madefleet.planned(given)])
+    lost = {"check": given.check, "node": "n1", "component": "pcie", "item": given.nodeid}
+    outcomes = Outcomes({"nodes": {}, "missing": [lost]}, [madefleet.planned(given)])
     assert b"m" == bytes(outcomes.marks["n1"])
     assert "open" == acceptance.answered(acceptance.points(), outcomes)[4].state
 
@@ -39,7 +46,7 @@ def test_an_item_without_an_outcome_stays_visible_as_lost():
 def test_items_of_several_nodes_are_counted_one_by_one():
     pairs = madefleet.pair_results("r", ["n1", "n2", "n3"])
     slow = madefleet.result("r", ("test_pairs_reach_bandwidth", "checks/interconnect/test_pairs.py", "fabric", ""), "", "failed", nodes=("n2", "n3"))
-    outcomes = Outcomes({"nodes": {}}, map(madefleet.planned, [*pairs[:2], slow]))
+    outcomes = Outcomes(NOTHING, map(madefleet.planned, [*pairs[:2], slow]))
     for each in [*pairs[:2], slow]:
         outcomes.add(each)
     point = acceptance.answered(acceptance.points(), outcomes)[7]
@@ -91,6 +98,39 @@ def test_spoilt_evidence_costs_its_own_serials_only(tmp_path):
                  "rdma": madefleet.Answer(True, data={"devices": []}), "system": madefleet.Answer(True, data={"busy": "job", "machine": None})})])
     found = gathered(tmp_path / "evidence.jsonl", set(), 2)
     assert ("GPU", "0", "16500000100") in found.serials["n1"] and [] == found.serials["n2"]
+
+
+def test_records_that_the_database_refuses_are_read_all_the_same(tmp_path):
+    one, other = (madefleet.facts("r", name, number, 2) for number, name in enumerate(("n1", "n2"), 1))
+    broken = replace(one, answers={**one.answers, "scheduler": madefleet.Answer(True, data={"scontrol": {"state": "DRAIN", "reason": "\ud800"}})})
+    loaded = madefleet.load("r", "n1", 20, 2)
+    madefleet.write(tmp_path / "evidence.jsonl", [broken, other, replace(loaded, answers={"telemetry": replace(loaded.answers["telemetry"], error="\udfff")})])
+    found = gathered(tmp_path / "evidence.jsonl", set(), 2)
+    assert {"n1": "scheduler: DRAIN; \ud800", "n2": "scheduler: IDLE"} == found.use
+    assert 1 == found.loaded and ["n1"] == list(found.curves) and found.serials["n1"] and found.serials["n2"]
+
+
+def test_outcomes_are_the_same_line_by_line_and_by_the_database(tmp_path):
+    checks, text = madefleet.entries(6), madefleet.inventory_text(8)
+    results = madefleet.fleet_results("20261130-000000-aaaa", 8, checks) + madefleet.pair_results("20261130-000000-aaaa", madefleet.names(4))
+    results[3] = replace(results[3], outcome="error", message="half a pair \ud800", metrics={})
+    results[4] = replace(results[4], metrics={"temperature": {"GPU 0": 61, "GPU 1": 74.5, "GPU 2": "?"}}, bound={"low": None, "high": 80, "unit": "°C"})
+    run = madefleet.record(tmp_path, "20261130-000000-aaaa", results, [], text)
+    with run.results.open("a") as stream:
+        stream.write('{"run": "cut sh')
+    verdicts, one_by_one = run.conclusions(), Outcomes(run.conclusions(), run.planned())
+    for each in run.judged():
+        one_by_one.add(each)
+    read = reading.outcomes(run, verdicts)
+    assert vars(one_by_one) == vars(read)
+    run.results.write_text(run.results.read_text().replace('"outcome"', "outcome", 1))
+    with pytest.raises(RunError, match=r"results.jsonl:1: damaged line"):
+        reading.outcomes(run, verdicts)
+
+
+def test_every_character_that_must_be_visible_is_seen_in_json():
+    hidden = [each for each in map(chr, range(sys.maxunicode + 1)) if visible(each) != each]
+    assert [] == [each for each in hidden if not embed.ESCAPED.search(json.dumps(each))]
 
 
 def test_only_complete_runs_of_the_same_fleet_and_tier_are_compared_with(small, tmp_path):

@@ -8,9 +8,8 @@ from typing import Any
 
 from fleetcheck.inventory import Node
 from fleetcheck.report.changes import Comparison
-from fleetcheck.report.html import acceptance, content, embed, opening
+from fleetcheck.report.html import acceptance, content, embed, opening, reading
 from fleetcheck.report.html.evidence import gathered
-from fleetcheck.report.html.outcomes import Outcomes
 from fleetcheck.run import Run, RunError, write_atomically
 
 NAME = "report.html"
@@ -19,9 +18,7 @@ NAME = "report.html"
 def write(run: Run, verdicts: Mapping[str, Any], nodes: Sequence[Node], comparison: Comparison, run_dir: Path, inventory: str) -> Path:
     """Write the page into the run's folder. run_dir, inventory: paths as they are typed in commands. Raises RunError."""
     path = run.path / NAME
-    outcomes = Outcomes(verdicts, run.planned())
-    for result in run.judged():
-        outcomes.add(result)
+    outcomes = reading.outcomes(run, verdicts)
     found = gathered(run.evidence, {name for name, node in verdicts["nodes"].items() if node["verdict"] != "healthy"},
                      len(verdicts["nodes"]))
     points = acceptance.answered(acceptance.points(), outcomes)

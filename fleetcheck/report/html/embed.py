@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Any
@@ -18,6 +19,8 @@ SCRIPTS = ("vendor/uPlot.iife.min.js", "script/base.js", "script/heatmap.js", "s
            "script/loads.js", "script/certificate.js", "script/start.js")
 LICENCES = ("vendor/uPlot.LICENSE",)
 STYLES = ("vendor/uPlot.min.css", "style/screen.css", "style/parts.css", "style/print.css")
+ESCAPED = re.compile(r"\\(?:[bfr]|u(?:00[01789]|20(?:0[b-f]|2[89a-e]|6[6-9])|d[89a-f]|feff|fff[ef]))")
+"""How JSON writes the characters that must be made visible, and a few more."""
 
 
 def page(**values: Any) -> Iterator[str]:
@@ -40,11 +43,17 @@ def shown(text: object) -> str:
 def embedded(told: Mapping[str, Any]) -> str:
     r"""Data as JSON that cannot end the script element it stands in, nor open a comment in it.
 
-    >>> embedded({"said": "</script><!--"})
-    '{"said":"\\u003c/script\\u003e\\u003c!--"}'
+    >>> embedded({"said": "</script><!--\x1b"})
+    '{"said":"\\u003c/script\\u003e\\u003c!--\\\\x1b"}'
     """
-    text = json.dumps(clean(told), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    text = _json(told)
+    if ESCAPED.search(text):  # seldom; cleaning copies all of it
+        text = _json(clean(told))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _json(told: Any) -> str:
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def clean(value: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fleetcheck.picked import Picked
 from fleetcheck.report.html.series import Series, series
-from fleetcheck.run import placed_lines
+from fleetcheck.run import chosen_lines
 
 NODES_WITH_DIMMS = 1024
 """Memory modules are named up to that many nodes; beyond it, their serials alone would be longer than the page."""
@@ -17,6 +18,13 @@ NODES_WITH_CURVES = 256
 POINTS = 110_000
 """Numbers of all curves together, which keeps the page below 2 MB at 64 nodes."""
 LENGTH = 48
+ANSWERS = {
+    "system": "data STRUCT(machine JSON, busy JSON)", "gpu": 'data STRUCT(gpus STRUCT("index" JSON, identity JSON)[])',
+    "rdma": "data STRUCT(devices MAP(VARCHAR, STRUCT(node_guid JSON, fw_ver JSON)))",
+    "drives": "data STRUCT(nvme MAP(VARCHAR, STRUCT(serial JSON, firmware JSON)))", "scheduler": "data JSON", "telemetry": "ok BOOLEAN",
+}
+DIMMS = {"dimms": "data STRUCT(slots STRUCT(locator JSON, serial JSON)[])"}
+"""What is read of which answer, in DuckDB's types."""
 
 
 @dataclass
@@ -33,32 +41,40 @@ def gathered(evidence: Path, suspects: Container[str], nodes: int) -> Found:
     """Read the evidence once for names, and the lines of loads again for curves. suspects: whose curves come first."""
     found = Found()
     loaded: dict[str, int] = {}
-    for offset, line in placed_lines(evidence):
-        node, answers = line.get("node"), line.get("answers")
-        if not isinstance(node, str) or not node or not isinstance(answers, Mapping):
-            continue
-        if line.get("probe") == "load" and "telemetry" in answers:
-            loaded[node] = offset
-        found.serials.setdefault(node, []).extend(_serials(answers, nodes <= NODES_WITH_DIMMS))
+    for number, node, probe, answers in _told(evidence, nodes <= NODES_WITH_DIMMS):
+        if probe == "load" and answers.get("telemetry") is not None:
+            loaded[node] = number
+        found.serials.setdefault(node, []).extend(_serials(answers))
         use = _use(answers)
         if use:
             found.use[node] = use
     found.loaded = len(loaded)
     chosen = sorted(loaded, key=lambda name: name not in suspects)[:NODES_WITH_CURVES]
-    found.curves = dict(_curves(evidence, {name: loaded[name] for name in chosen}))
+    curves = dict(_curves(evidence, [loaded[name] for name in chosen]))
+    found.curves = {name: curves[name] for name in chosen if name in curves}
     return found
 
 
-def _curves(evidence: Path, places: Mapping[str, int]) -> Iterator[tuple[str, Series]]:
-    """The curves of the nodes whose evidence begins at these bytes."""
-    if not places:
-        return
-    with evidence.open("rb") as stream:
-        for name, offset in places.items():
-            stream.seek(offset)
-            curve = series(_data(json.loads(stream.readline())["answers"], "telemetry"), POINTS // len(places))
-            if curve is not None:
-                yield name, curve
+def _told(evidence: Path, with_dimms: bool) -> Iterator[tuple[int, str, str, Mapping[str, Any]]]:
+    """Number of the line, node, probe and answers of all that nodes told, of the answers only what is named here."""
+    wanted = {**ANSWERS, **(DIMMS if with_dimms else {})}
+    answers = ", ".join(f"{name} STRUCT({fields})" for name, fields in wanted.items())
+    lines = Picked(evidence, {"node": "VARCHAR", "probe": "VARCHAR", "answers": f"STRUCT({answers})"})
+    for number, (node, probe, told) in lines.each("probe, to_json(answers)"):
+        if node:
+            yield number, node, probe, json.loads(told or "{}")
+    for number, line in lines.others():
+        node, told = line.get("node"), line.get("answers")
+        if node and isinstance(node, str) and isinstance(told, Mapping):
+            yield number, node, str(line.get("probe")), {name: answer for name, answer in told.items() if name in wanted}
+
+
+def _curves(evidence: Path, numbers: Sequence[int]) -> Iterator[tuple[str, Series]]:
+    """The curves of the nodes whose evidence is in these lines."""
+    for _, line in chosen_lines(evidence, set(numbers)) if numbers else ():
+        curve = series(_data(line["answers"], "telemetry"), POINTS // len(numbers))
+        if curve is not None:
+            yield line["node"], curve
 
 
 def _data(answers: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -68,7 +84,7 @@ def _data(answers: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return data if isinstance(data, Mapping) else {}
 
 
-def _serials(answers: Mapping[str, Any], with_dimms: bool) -> Iterator[tuple[str, str, str]]:
+def _serials(answers: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Every serial number the node told, the part it belongs to first."""
     machine = _under(_data(answers, "system"), "machine")
     yield from _named("board", [(machine.get("board_name"), machine.get("board_serial"))])
@@ -79,8 +95,7 @@ def _serials(answers: Mapping[str, Any], with_dimms: bool) -> Iterator[tuple[str
     drives = _under(_data(answers, "drives"), "nvme")
     yield from _named("drive", [(name, _under(drives, name).get("serial")) for name in drives])
     yield from _firmware(answers, gpus)
-    if with_dimms:
-        yield from _named("memory", [(each.get("locator"), each.get("serial")) for each in _list(_data(answers, "dimms"), "slots")])
+    yield from _named("memory", [(each.get("locator"), each.get("serial")) for each in _list(_data(answers, "dimms"), "slots")])
 
 
 def _firmware(answers: Mapping[str, Any], gpus: list[dict[str, Any]]) -> Iterator[tuple[str, str, str]]:

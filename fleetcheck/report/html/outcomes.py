@@ -6,6 +6,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 from fleetcheck.inventory import fold
@@ -49,8 +51,9 @@ class CheckRow:
 
 @dataclass
 class Outcomes:
-    """Results of a run, added one by one. marks: by node, by check number, its letter; gaps: by node, why which checks were not measured;
-    shared: by check number, items about several nodes with their letters; several: those of them that did not pass."""
+    """Results of a run, added one by one. planned: at least the first item of every check; marks: by node, by check number, its letter;
+    gaps: by node, why which checks were not measured; shared: by check number, items about several nodes with their letters; several: those
+    of them that did not pass."""
 
     verdicts: Mapping[str, Any]
     planned: Iterable[Planned]
@@ -62,12 +65,14 @@ class Outcomes:
     shared: dict[int, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
 
     def __post_init__(self) -> None:
-        """Every planned item begins as lost."""
+        """Items that the verdicts miss are lost until a result is added."""
         self.common = {(name, each["check"]) for name, node in self.verdicts["nodes"].items() for each in node["findings"]
                        if each["common_cause"]}
         for each in self.planned:
-            self._mark(each, self._row(each), "m")
+            self._row(each)
         self.planned = ()
+        for lost in self.verdicts["missing"]:
+            self._mark(self.checks[lost["check"]], lost["node"], lost["item"], "m")
 
     def _row(self, record: Planned | Result) -> CheckRow:
         row = self.checks.get(record.check)
@@ -77,64 +82,78 @@ class Outcomes:
             self.checks[record.check] = row
         return row
 
-    def _mark(self, record: Planned | Result, row: CheckRow, letter: str) -> None:
-        """The graver of two outcomes of a check on one node stands; any outcome takes the place of none at all."""
-        if not record.node:
-            self.shared[row.number][item(record)] = letter
+    def _mark(self, row: CheckRow, node: str, named: str, letter: str) -> None:
+        """The graver of two outcomes of a check on one node stands; any outcome takes the place of none at all. named: an item of several
+        nodes."""
+        if not node:
+            self.shared[row.number][named] = letter
             return
-        marks = self.marks.setdefault(record.node, bytearray())
+        marks = self.marks.setdefault(node, bytearray())
         marks.extend(b"." * (row.number + 1 - len(marks)))
         before = chr(marks[row.number])
         if before in ".m" or LETTERS.index(letter) > LETTERS.index(before):
             marks[row.number] = ord(letter)
 
     def add(self, result: Result) -> None:
-        """Count one result."""
+        """Count one result, whole."""
         row = self._row(result)
-        row.description = row.description or result.description
-        self._mark(result, row, self._letter(result))
-        if result.bound and result.outcome in ("passed", "failed"):
-            limit_of(row, result)
-        if not result.node:
+        if result.node:
+            self.count(result.check, result.node, result.outcome, result.severity, result.description, result.message)
+        else:
+            row.description = row.description or result.description
+            self._mark(row, "", item(result), self._letter("", result.check, result.outcome, result.severity))
             self._several(result, row)
-        elif result.outcome == "error":
-            self._gap(result, row)
+        if result.bound and result.outcome in ("passed", "failed"):
+            self.limit(result.check, result.bound, result.source, result.metrics)
 
-    def _letter(self, result: Result) -> str:
-        if result.outcome != "failed":
-            return OTHER.get(result.outcome, "e")
-        return "c" if (result.node, result.check) in self.common else FAILED.get(result.severity, "f")
+    def count(self, check: str, node: str, outcome: str, severity: str, description: str, message: str) -> None:
+        """Count what a known check said of one node."""
+        row = self.checks[check]
+        row.description = row.description or description
+        self._mark(row, node, "", self._letter(node, check, outcome, severity))
+        if outcome == "error":
+            self._gap(node, message, row)
 
-    def _gap(self, result: Result, row: CheckRow) -> None:
-        told = self.gaps[result.node]
-        words = result.message[:400]
+    def limit(self, check: str, bound: Mapping[str, Any], source: str, metrics: Mapping[str, Any]) -> None:
+        """Count by which limit, of whom and when, a value was judged, and the extremes measured."""
+        limits = self.checks[check].limits
+        limit = limits.get(key := f"{bound} {source}") or limits.setdefault(key, _limit(bound, source))
+        limit.nodes += 1
+        values = _single(metrics) if "allowed" not in bound else []
+        if values:
+            limit.low = min(values) if limit.low is None else min(limit.low, *values)
+            limit.high = max(values) if limit.high is None else max(limit.high, *values)
+
+    def _letter(self, node: str, check: str, outcome: str, severity: str) -> str:
+        if outcome != "failed":
+            return OTHER.get(outcome, "e")
+        return "c" if (node, check) in self.common else FAILED.get(severity, "f")
+
+    def _gap(self, node: str, message: str, row: CheckRow) -> None:
+        told = self.gaps[node]
+        words = message[:400]
         reason = words if words in told or len(told) < MESSAGES_OF_A_NODE else "other reasons: see results.jsonl"
         told.setdefault(reason, []).append(row.number)
 
     def _several(self, result: Result, row: CheckRow) -> None:
         if result.outcome in ("failed", "error"):
-            self.several.append({"check": row.number, "letter": self._letter(result), "nodes": fold(result.nodes),
-                                 "message": result.message[:600], "action": result.action})
+            letter = self._letter("", result.check, result.outcome, result.severity)
+            self.several.append({"check": row.number, "letter": letter, "nodes": fold(result.nodes), "message": result.message[:600],
+                                 "action": result.action})
         pair = pair_of(result)
         if pair:
             self.pairs[pair[0]].append((result.nodes[0], result.nodes[1], pair[1]))
 
     def counts(self, row: CheckRow) -> Counter[str]:
         """How often which letter was given to the items of a check."""
-        own = Counter(chr(marks[row.number]) for marks in self.marks.values() if row.number < len(marks))
-        return own + Counter(self.shared.get(row.number, {}).values())
+        return self._counted[row.number] + Counter(self.shared.get(row.number, {}).values())
 
-
-def limit_of(row: CheckRow, result: Result) -> None:
-    """Remember by which limit, of whom and when, a value was judged, and the extremes measured."""
-    bound = result.bound or {}
-    key = f"{bound} {result.source}"
-    limit = row.limits.get(key) or row.limits.setdefault(key, _limit(bound, result.source))
-    limit.nodes += 1
-    values = _single(result.metrics) if "allowed" not in bound else []
-    if values:
-        limit.low = min(values) if limit.low is None else min(limit.low, *values)
-        limit.high = max(values) if limit.high is None else max(limit.high, *values)
+    @cached_property
+    def _counted(self) -> list[Counter[str]]:
+        """By check number, the letters of items about one node; asked for when every result was added."""
+        columns = zip_longest(*self.marks.values(), fillvalue=ord("."))
+        counted = [Counter({chr(letter): count for letter, count in Counter(column).items()}) for column in columns]
+        return counted + [Counter()] * (len(self.checks) - len(counted))
 
 
 def _limit(bound: Mapping[str, Any], said: str) -> Limit:
