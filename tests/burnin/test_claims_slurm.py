@@ -1,6 +1,8 @@
 """Claims against a real Slurm on this machine; the nodes under them answer from recordings."""
 
+import signal
 import tempfile
+import threading
 import time
 from dataclasses import replace
 
@@ -8,7 +10,10 @@ import pytest
 from fakeloads import FAST, Fleet, controlled, evidence, inventory_of
 from realslurm import RealSlurm, missing
 
+from fleetcheck.collective.campaign.hold import Hold
+from fleetcheck.collective.campaign.record import Begun, campaign_line, recorded
 from fleetcheck.inventory import load
+from fleetcheck.journal import Journal
 
 PATIENCE = replace(FAST, stagger=0.1, claim=1800, claim_look=6, held=0)
 PACE = 60.0
@@ -147,3 +152,53 @@ def test_a_run_that_is_ended_gives_everything_back(tmp_path, slurm):
         loads.ready("n1", None)
         until(lambda: fleet.loads)
     assert {} == fleet.loads and [] == jobs(slurm)
+
+
+def claimed(folder, claim):
+    """The first two nodes, claimed like this."""
+    inventory_of(folder, "n[1-2]")
+    (folder / "x.yaml").write_text((folder / "x.yaml").read_text().replace("claim: none", f"claim: {claim}"))
+    return load(folder / "x.yaml").nodes
+
+
+def noted(folder, held):
+    """Claims as a campaign writes them down, read back as the resumed run reads them."""
+    journal = Journal(folder / "evidence.jsonl")
+    journal.append(campaign_line("r1", Begun("quick", {}, {}, held), ""))
+    journal.close()
+    return recorded(folder / "evidence.jsonl").begun.claims
+
+
+def test_a_campaign_holds_its_nodes_by_jobs_and_a_run_that_was_killed_is_given_back_by_the_next(tmp_path, slurm):
+    hold = Hold("r1")
+    assert {} == hold.take(claimed(tmp_path, "slurm-job"), 600) == hold.lost()
+    assert ["fleetcheck-r1 RUNNING"] * 2 == [line.split(" ", 1)[1] for line in jobs(slurm)]
+    assert ["allocated", "allocated", "idle"] == states(slurm)
+    left = noted(tmp_path, hold.held)
+    assert [] == Hold("r1", left).release() and [] == jobs(slurm)
+
+
+def test_a_campaign_holds_its_nodes_by_reservations_and_gives_them_back(tmp_path, slurm):
+    hold = Hold("r1")
+    assert {} == hold.take(claimed(tmp_path, "slurm-reservation"), 600)
+    assert ["fleetcheck_r1_n1", "fleetcheck_r1_n2"] == sorted(reservations(slurm))
+    assert [] == hold.release() and [] == reservations(slurm) and {} == hold.held
+
+
+def test_a_campaign_that_is_interrupted_while_slurm_keeps_a_node_waiting_gives_both_back(tmp_path, slurm):
+    slurm.call("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=new fans")
+    hold, main = Hold("r1"), threading.main_thread().ident
+
+    def ctrl_c():
+        until(lambda: sorted(line.split()[2] for line in jobs(slurm)) == ["PENDING", "RUNNING"])
+        signal.pthread_kill(main, signal.SIGINT)
+
+    pressed = threading.Thread(target=ctrl_c)
+    pressed.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            hold.take(claimed(tmp_path, "slurm-job"), 600)
+        assert [] == hold.release() and [] == jobs(slurm)
+    finally:
+        pressed.join()
+        slurm.call("scontrol", "update", "NodeName=n2", "State=RESUME")
