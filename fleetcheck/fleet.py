@@ -156,7 +156,7 @@ class Fleet:
         wanted = {node for node, probes in collectors.items() if PAIRS in probes}
         if self.settings.replay or not wanted:
             return None
-        return campaign.settle(self.inventory, wanted, self.settings.pairs, self._until())
+        return campaign.settle(self.inventory, wanted, self.settings.pairs, self._until(), tier=self.settings.tier)
 
     def try_together(self) -> None:
         """The campaign, once all that single nodes show is judged; nothing where no check asks for one, or in a replay. Raises RunError."""

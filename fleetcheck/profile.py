@@ -190,6 +190,8 @@ class InterconnectProfile(Section):
     floor_bytes: int = Field(default=1 << 30, ge=1 << 20)      # floors hold from that message size on
     pair_busbw_gbytes_per_second: Mapping[str, Bound] = Field(default_factory=dict)    # of two nodes
     group_busbw_gbytes_per_second: Mapping[str, Bound] = Field(default_factory=dict)   # of more
+    node_busbw_gbytes_per_second: Mapping[str, Bound] = Field(default_factory=dict)    # of one node by itself
+    node_busbw_without_nvls_gbytes_per_second: Mapping[str, Bound] = Field(default_factory=dict)    # with NVLink SHARP off
     latency_p50_microseconds: Mapping[str, Bound] = Field(default_factory=dict)        # up to 32 KiB, of any number of nodes
     latency_p99_microseconds: Mapping[str, Bound] = Field(default_factory=dict)
 

@@ -12,6 +12,18 @@ def tried(interconnect, node, taking_part):
 
 
 @pytest.fixture
+def alone(interconnect, node, taking_part):
+    """One node by itself."""
+    return interconnect.alone(node)
+
+
+@pytest.fixture
+def gain(interconnect, node, taking_part, profile):
+    """The least that NVLink SHARP must make of the bandwidth without it."""
+    return limit(profile, "nvlink_sharp_gain")
+
+
+@pytest.fixture
 def link(interconnect, group, taking_part_by_node):
     """The link between two nodes."""
     return interconnect.pair(group)

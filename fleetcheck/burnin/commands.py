@@ -41,16 +41,18 @@ def show_forecast(inventory: Inventory, screen: TextIO, *, nodes: str, group: st
     terms = settle(asked, inventory, wanted, now.astimezone(), which=lambda program: program)  # the claim's programs are the run's business
     found = forecast(inventory, terms, PATIENCE.stagger)
     if tier in TIERS:
-        found.lines.extend(_together(inventory, wanted, pairs or usual(tier)))
+        found.lines.extend(_together(inventory, wanted, pairs or usual(tier), tier))
     _print(found, screen)
 
 
-def _together(inventory: Inventory, wanted: Collection[str], mode: str) -> Iterator[str]:
+def _together(inventory: Inventory, wanted: Collection[str], mode: str, tier: str) -> Iterator[str]:
     """What trials of several nodes take on top. Raises LoadRefused."""
-    settled = together.settle(inventory, wanted, mode, which=lambda program: program)
-    for kind in settled.kinds.values():
-        rounds = together.rounds_of(len(kind), mode)
-        yield (f"then {len(kind)} nodes with each other, {'every pair' if mode == 'full' else 'two rounds of pairs'} and groups up to all: "
+    settled = together.settle(inventory, wanted, mode, which=lambda program: program, tier=tier)
+    for profile, kind in settled.kinds.items():
+        alone = settled.by_themselves and together.nvlink_sharp(inventory.profiles[profile])
+        rounds = together.rounds_of(len(kind), mode, alone)
+        yield (f"then {len(kind)} nodes with each other, {'every pair' if mode == 'full' else 'two rounds of pairs'} and groups up to all"
+               f"{', each alone with NVLink SHARP and without' if alone else ''}: "
                f"{rounds} rounds, about {clock.words(rounds * together.ROUND_SECONDS)} if nothing is found")
 
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-KINDS = ("pair", "group", "rail", "whole")
+ALONE, WITHOUT_NVLS = "alone", "alone-without-nvls"
+"""Kinds of one node by itself: as jobs run there, and with NVLink SHARP off."""
+KINDS = ("pair", "group", "rail", "whole", ALONE, WITHOUT_NVLS)
 OUTCOMES = ("ok", "slow", "wrong-data", "crash", "timeout")
 STOPPED = ("crash", "timeout")
 """Outcomes after which nothing else of the trial was measured."""
@@ -60,6 +62,11 @@ class Trial:
         """Whether it ended before there was anything to measure."""
         return self.outcome in STOPPED
 
+    @property
+    def alone(self) -> bool:
+        """Whether one node was by itself: that tells of its own parts, and nothing of who disturbs whom."""
+        return self.kind in (ALONE, WITHOUT_NVLS)
+
 
 def as_record(trial: Trial) -> dict[str, Any]:
     """The trial as JSON takes it."""
@@ -74,6 +81,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
                       tuple(Value(**each) for each in values), tuple(Report(**each) for each in reports), str(record.get("message", "")))
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a trial: {error}") from None
-    if trial.kind not in KINDS or trial.outcome not in OUTCOMES or len(set(trial.members)) != len(trial.members) or len(trial.members) < 2:
+    if trial.kind not in KINDS or trial.outcome not in OUTCOMES or len(set(trial.members)) != len(trial.members) \
+            or (len(trial.members) != 1 if trial.alone else len(trial.members) < 2):
         raise ValueError(f"not a trial: {trial.id}: kind {trial.kind!r}, outcome {trial.outcome!r}, members {trial.members}")
     return trial

@@ -22,8 +22,8 @@ SOCKET = "Socket"
 @dataclass(frozen=True, slots=True)
 class Way:
     """networks: NCCL's names of them, empty where no line tells; adapters: those that channels use, by the names of their devices where
-    these are told; direct: whether every channel between nodes reads GPU memory itself, None without channels; nvls: whether NVLink
-    SHARP is in use, None where it is not told.
+    these are told; direct: whether every channel between nodes reads GPU memory itself, None without channels; nvls: whether every
+    accelerator that tells has NVLink SHARP, None where none does.
     """
 
     networks: frozenset[str] = frozenset()
@@ -52,7 +52,7 @@ def way(lines: Iterable[str]) -> Way:
     version = _VERSION.search(text)
     return Way(frozenset(networks), frozenset(named.get(number, number) for _, number, _ in channels),
                all(direct for _, _, direct in channels) if channels else None,
-               any("not" not in each for each in nvls) if nvls else None, version[1] if version else "")
+               all("not" not in each for each in nvls) if nvls else None, version[1] if version else "")
 
 
 def fallback(found: Way, expected: str = "RDMA") -> str:

@@ -15,6 +15,7 @@ from fleetcheck.collective.finding import Finding
 from fleetcheck.collective.slow import Pace
 from fleetcheck.collective.topology import topology
 from fleetcheck.collective.trial import Trial
+from fleetcheck.facts.trial_alone import Alone
 from fleetcheck.facts.trial_groups import Whole
 from fleetcheck.facts.trial_links import Link
 from fleetcheck.facts.trial_nodes import Tried
@@ -38,8 +39,13 @@ class Kind:
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
-        """Those that were run."""
-        return tuple(each.trial for each in self.kept if each.trial)
+        """Those of several nodes that were run."""
+        return tuple(each.trial for each in self.kept if each.trial and not each.trial.alone)
+
+    @cached_property
+    def alone(self) -> tuple[Kept, ...]:
+        """Those of one node by itself, also where they could not be run."""
+        return tuple(each for each in self.kept if each.step == "alone")
 
     @cached_property
     def standing(self) -> Standing:
@@ -76,6 +82,10 @@ class Interconnect:
     def node(self, node: Node) -> Tried:
         """What the trials say of one node. Raises NotMeasured."""
         return Tried(node, self._kind(node))
+
+    def alone(self, node: Node) -> Alone:
+        """What one node showed by itself. Raises NotMeasured; skips the check where there is nothing to show."""
+        return Alone(node, self._kind(node))
 
     def pair(self, group: Group) -> Link:
         """What they say of the link between two. Raises NotMeasured, for the sake of those of the two that did not take part."""

@@ -41,6 +41,9 @@ LIMITS: Mapping[str, Bound] = {
         "of the bus bandwidth of two nodes",
         "H100, 8 x 400G: 440 GB/s of two nodes, 370 of four and more (Oracle OCI, stas00/ml-engineering); a tenth less", low=0.75),
     "collective_overlap_ratio": _bound("of the longer alone", "one after the other gives 0.5, all hidden 1; unverified", low=0.6),
+    "nvlink_sharp_gain": _bound(
+        "times the bus bandwidth without", "NVIDIA/nccl issue 2140: 1.3 on eight H100, 1.2 on eight B300; slower by a twentieth is no gain "
+        "and no noise", low=0.95),
     "trial_link_errors": _bound("errors", "NVIDIA/NVSentinel NIC monitor: above 10 a second, here of all trials together", high=10),
     "busbw_of_smaller_sizes": _bound(
         "of the best at a smaller size", "bus bandwidth grows with the size; cvs verifies that it does not dip", low=0.80),

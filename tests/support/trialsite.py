@@ -46,13 +46,14 @@ class TrialSite:
         for name, text in texts.items():
             (self.folder / "profiles" / f"{name}.yaml").write_text(text)
 
-    def record(self, culprits=(), left_out=None, campaign=True, **more):
+    def record(self, culprits=(), left_out=None, campaign=True, tier="full", **more):
         """A run with a campaign of these culprits; left_out: node → Failure."""
+        self.tier = tier
         left_out = left_out or {}
         folder = self.folder / "recorded"
         folder.mkdir()
         (folder / "plan.jsonl").touch()
-        (folder / "run.json").write_text(json.dumps({"run": "r", "fleet": "f", "tier": "full", "pairs": "quick"}))
+        (folder / "run.json").write_text(json.dumps({"run": "r", "fleet": "f", "tier": tier, "pairs": "quick"}))
         journal = Journal(folder / "evidence.jsonl")
         for name in NAMES:
             journal.append(Evidence("r", "facts", "facts-fast", name, "", 1.0, answers={"system": Answer(True, data={
@@ -69,7 +70,7 @@ class TrialSite:
         first = self.inventory.nodes[0]
         limit = limits(self.inventory.profiles[self.profile], stand_in(first, self.inventory))
         launcher = StandIn(topology(labels), culprits, **{"metric": RAILS if more.get("rails", 4) else WHOLE, **more})
-        done = Campaign("r", [Course(topology(labels), "quick", limit)], launcher, journal.append, lost=dict.fromkeys(left_out, "left out"))
+        done = Campaign("r", [Course(topology(labels), "quick", limit, self.tier == "acceptance")], launcher, journal.append, lost=dict.fromkeys(left_out, "left out"))
         done.go()
         journal.append(campaign_line("r", Begun("quick", {self.profile: entered}, left_out, over=over), ""))
         for name in NAMES:

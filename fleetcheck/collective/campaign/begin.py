@@ -17,7 +17,7 @@ from fleetcheck.collective.campaign.launch import Kinds, Ranks, stand_in
 from fleetcheck.collective.campaign.limits import limits
 from fleetcheck.collective.campaign.ran import Launcher
 from fleetcheck.collective.campaign.record import STAGE, Begun, Recorded, campaign_line, node_line, recorded
-from fleetcheck.collective.campaign.terms import Terms
+from fleetcheck.collective.campaign.terms import Terms, nvlink_sharp
 from fleetcheck.collective.launcher import Terms as LaunchTerms
 from fleetcheck.collective.launcher import ask_ready
 from fleetcheck.collective.members import Ready, members
@@ -92,10 +92,13 @@ class Together:
         found = []
         for names in filter(None, kinds.values()):
             nodes = {name: self.nodes[name] for name in names}
-            on = "cuda" if talk.device(self.nodes[names[0]]) != "cpu" and names[0] in self._accelerated else "cpu"
             found.append(Ranks(Exchange(log=self.run.path / "gather.log"), nodes, {name: ready[name] for name in names},
-                               _launch_terms(self.run.id, list(nodes.values())), self.terms.mode, on))
+                               _launch_terms(self.run.id, list(nodes.values())), self.terms.mode, self._device(names)))
         return Kinds(found)
+
+    def _device(self, names: Sequence[str]) -> str:
+        """What the ranks of these nodes work on."""
+        return "cuda" if talk.device(self.nodes[names[0]]) != "cpu" and names[0] in self._accelerated else "cpu"
 
     def _note(self, begun: Begun) -> None:
         self.gathering.journal.append(campaign_line(self.run.id, begun, _now()))
@@ -107,7 +110,8 @@ class Together:
     def _courses(self, kinds: Mapping[str, Sequence[str]]) -> list[Course]:
         """Planned over all nodes of a kind, also those that stay out, so that pairs are those that the run's items are about."""
         return [Course(topology({name: self.nodes[name].labels for name in self.terms.kinds[profile]}), self.terms.mode,
-                       limits(self.inventory.profiles[profile], stand_in(self.nodes[kind[0]], self.inventory)))
+                       limits(self.inventory.profiles[profile], stand_in(self.nodes[kind[0]], self.inventory)),
+                       self.terms.by_themselves and nvlink_sharp(self.inventory.profiles[profile]) and self._device(kind) == "cuda")
                 for profile, kind in kinds.items() if len(kind) > 1]
 
     def _over(self) -> str:

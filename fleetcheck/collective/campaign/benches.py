@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fleetcheck.collective.bench import Bench, sweep
+from fleetcheck.collective.trial import ALONE, WITHOUT_NVLS
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 SMALL = (8, KIB, 32 * KIB)
@@ -20,13 +21,15 @@ SMALL_CALLS = {"cuda": (100, 20), "cpu": (40, 5)}
 
 
 def benches(kind: str, nodes: int, mode: str, device: str, most_bytes: int | None = None) -> tuple[Bench, ...]:
-    """kind: pair, group or whole; mode: quick or full; device: cuda or cpu. Of pairs, send and receive and single rails judge the NICs: an
+    """kind: one of trial.KINDS; mode: quick or full; device: cuda or cpu. Of pairs, send and receive and single rails judge the NICs: an
     all-reduce of two nodes need not fill them.
     """
     most = min(most_bytes or MOST[device], MOST[device])
     large = tuple(size for size in sweep(MIB, most) if size > 32 * KIB) if mode == "full" or kind == "whole" else LARGE[device]
     one = (min(ONE[device], most),)
     calls, small = CALLS[device], SMALL_CALLS[device]
+    if kind in (ALONE, WITHOUT_NVLS):
+        return (Bench("all_reduce", (most,), *calls),)
     found = [Bench("all_reduce", _within(SMALL, most), *small), Bench("barrier", (0,), *small)]
     found += [Bench("all_reduce", _within(large, most), *calls), Bench("all_to_all", one, *calls)]
     if nodes == 2:

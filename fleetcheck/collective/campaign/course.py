@@ -1,7 +1,7 @@
 """What a campaign tries next, from all that it has tried so far. Runs on the controller; pure.
 
 Nothing is remembered but the trials, so that a campaign goes on after a break where it stood: planned pairs, then retests of
-suspects, then groups of 4, 8, … and all, each that fails taken apart.
+suspects, then groups of 4, 8, … and all, each that fails taken apart, and where it is asked for each node by itself.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from fleetcheck.collective.rounds import Planned, Round
 from fleetcheck.collective.slow import Limit
 from fleetcheck.collective.suspects import retests
 from fleetcheck.collective.topology import Topology
-from fleetcheck.collective.trial import Trial
+from fleetcheck.collective.trial import ALONE, WITHOUT_NVLS, Trial
 from fleetcheck.collective.wide import explained
 from fleetcheck.collective.widening import widen
 
-STEPS = ("pairs", "retests", "groups", "parts")
+STEPS = ("pairs", "retests", "groups", "parts", "alone")
 MOST_RETESTS = 8
 """Rounds of pairs after the planned ones."""
 MOST_WIDE = 40
@@ -33,11 +33,14 @@ Members = frozenset[str]
 
 @dataclass(frozen=True)
 class Course:
-    """The nodes that are tried with each other, how thoroughly, and by which limits a trial is slow: the limit of a metric, None: none."""
+    """The nodes that are tried with each other, how thoroughly, and by which limits a trial is slow: the limit of a metric, None: none.
+    alone: at last each by itself too, with NVLink SHARP and without.
+    """
 
     topology: Topology
     mode: str = "quick"
     limit: Callable[[str], Limit | None] = lambda metric: None
+    alone: bool = False
 
     @cached_property
     def planned(self) -> tuple[Round, ...]:
@@ -79,6 +82,21 @@ def next_step(course: Course, trials: Sequence[Trial], tried: Collection[Members
     """The next round; None when nothing is open. tried: members of what could not be run and is not to be tried again; lost: nodes
     that nobody can be tried with any more.
     """
+    return _together(course, [trial for trial in trials if not trial.alone], tried, lost) or _alone(course, trials, tried, lost)
+
+
+def _alone(course: Course, trials: Sequence[Trial], tried: Collection[Members], lost: Collection[str]) -> Step | None:
+    """Each node by itself, also those at fault with others: whether that is NVLink SHARP shows here."""
+    known = {(trial.kind, trial.members) for trial in trials}
+    nodes = [node for node in course.topology.nodes if course.alone and node not in lost and frozenset((node,)) not in tried]
+    for kind, why in ((ALONE, "its own NVLinks"), (WITHOUT_NVLS, "its own NVLinks, NVLink SHARP off")):
+        open_ = tuple(Planned(kind, (node,), why) for node in nodes if (kind, (node,)) not in known)
+        if open_:
+            return Step("alone", open_)
+    return None
+
+
+def _together(course: Course, trials: Sequence[Trial], tried: Collection[Members], lost: Collection[str]) -> Step | None:
     own = [trial for trial in trials if set(trial.members) <= set(course.topology.nodes)]
     known = {*(frozenset(trial.members) for trial in own), *tried}
     for pairs in course.planned:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fleetcheck.collective import talk
 from fleetcheck.collective.aside import aside
@@ -13,8 +13,12 @@ from fleetcheck.collective.campaign.ran import Ran
 from fleetcheck.collective.launcher import Ports, Terms, run_trial
 from fleetcheck.collective.members import Ready
 from fleetcheck.collective.rounds import Planned
+from fleetcheck.collective.trial import WITHOUT_NVLS
 from fleetcheck.gather import Asks
 from fleetcheck.inventory import Inventory, Node
+
+NVLS = "NCCL_NVLS_ENABLE"
+"""0: NCCL uses no NVLink SHARP. It is read once a process, so ranks of their own are started for it."""
 
 
 def stand_in(node: Node, inventory: Inventory) -> bool:
@@ -39,7 +43,10 @@ class Ranks:
 
     def run(self, planned: Planned, number: int, name: str) -> Ran:
         """One trial; what nodes refuse, and trouble on this side, is no trial."""
-        done = run_trial(self.exchange, planned, self.nodes, self.chosen(planned), self.terms, id_=name, round_=number, ready=self.ready,
+        terms = self.terms
+        if planned.kind == WITHOUT_NVLS:
+            terms = replace(terms, environment={**terms.environment, NVLS: "0"})
+        done = run_trial(self.exchange, planned, self.nodes, self.chosen(planned), terms, id_=name, round_=number, ready=self.ready,
                          ports=self.ports)
         told = {each.node: aside(each) for each in done.evidence}
         lost = {node: failure.message for node, failure in done.run.refused.items()}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from fleetcheck.burnin.terms import LoadRefused, claimable
 from fleetcheck.inventory import Inventory, Node, fold
+from fleetcheck.profile import Profile
 from fleetcheck.settings import ACCEPTANCE
 
 MODES = ("quick", "full")
@@ -23,7 +24,8 @@ MARGIN_SECONDS = 120.0
 @dataclass(frozen=True)
 class Terms:
     """mode: quick or full; kinds: nodes of one profile, several each; alone: nodes of which there is only one; unclaimed: nodes the
-    inventory gives no claim for, so that they are not tried; until: when all has ended.
+    inventory gives no claim for, so that they are not tried; until: when all has ended; by_themselves: whether nodes with NVLink SHARP
+    are tried alone too.
     """
 
     mode: str
@@ -31,6 +33,7 @@ class Terms:
     alone: tuple[str, ...] = ()
     unclaimed: tuple[str, ...] = ()
     until: datetime.datetime | None = None
+    by_themselves: bool = False
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -40,7 +43,7 @@ class Terms:
     @property
     def seconds(self) -> float:
         """How long it takes when nothing is found, roughly."""
-        return ROUND_SECONDS * rounds_of(max((len(kind) for kind in self.kinds.values()), default=0), self.mode)
+        return ROUND_SECONDS * rounds_of(max((len(kind) for kind in self.kinds.values()), default=0), self.mode, self.by_themselves)
 
     def over(self, now: datetime.datetime) -> str:
         """Why no further round begins; empty: one may."""
@@ -53,18 +56,18 @@ def usual(tier: str) -> str:
     return "full" if tier == ACCEPTANCE else "quick"
 
 
-def rounds_of(nodes: int, mode: str) -> int:
+def rounds_of(nodes: int, mode: str, by_themselves: bool = False) -> int:
     """Rounds of a campaign that finds nothing.
 
     >>> rounds_of(64, "quick"), rounds_of(64, "full"), rounds_of(2, "quick")
     (7, 68, 2)
     """
     pairs = nodes - 1 + nodes % 2 if mode == "full" else 2
-    return pairs + max(0, (nodes - 1).bit_length() - 1) if nodes > 1 else 0
+    return pairs + max(0, (nodes - 1).bit_length() - 1) + 2 * by_themselves if nodes > 1 else 0
 
 
 def settle(inventory: Inventory, wanted: Collection[str], mode: str, until: datetime.datetime | None = None,
-           which: Callable[[str], str | None] = shutil.which) -> Terms:
+           which: Callable[[str], str | None] = shutil.which, tier: str = "") -> Terms:
     """The terms for these nodes. Raises LoadRefused when there are several and none has a claim."""
     nodes = [node for node in inventory.nodes if node.name in wanted]
     kinds = {name: kind for name, kind in _kinds(nodes).items() if len(kind) > 1}
@@ -77,7 +80,14 @@ def settle(inventory: Inventory, wanted: Collection[str], mode: str, until: date
         if node.name in several and node.claim:
             claimable(inventory, node, which)
     unclaimed = tuple(node.name for node in nodes if node.name in several and not node.claim)
-    return Terms(mode, kinds, tuple(node.name for node in nodes if node.name not in several), unclaimed, until)
+    alone = tuple(node.name for node in nodes if node.name not in several)
+    sharp = tier == ACCEPTANCE and any(nvlink_sharp(inventory.profiles[profile]) for profile in kinds)
+    return Terms(mode, kinds, alone, unclaimed, until, sharp)
+
+
+def nvlink_sharp(profile: Profile) -> bool:
+    """Whether its NVSwitches reduce: those of Hopper and later do, which are the ones that report their fabric."""
+    return profile.gpu is not None and profile.gpu.fabric
 
 
 def _kinds(nodes: Iterable[Node]) -> dict[str, tuple[str, ...]]:
