@@ -15,6 +15,8 @@ from fleetcheck.recording import Concern, Part
 from fleetcheck.view import Parts, Reading
 
 _SOFTWARE = re.compile(r"No module named|ImportError|not installed|not found|no such file", re.IGNORECASE)
+_NO_MEMORY = re.compile(r"out of memory|can't allocate memory|\bMemoryError\b|CUBLAS_STATUS_ALLOC_FAILED|bytes of memory are free", re.IGNORECASE)
+"""Somebody else holds the memory: who, is told by the checks of idle GPUs; of the device this says nothing."""
 _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 ENDED_WELL = ("done", "deadline")
 
@@ -55,13 +57,13 @@ class Life(Section):
 
     @property
     def failures(self) -> Parts[Break]:
-        """Every device whose load broke off. A load that broke off as a whole, on all devices alike, or because the end of all came
-        upon it, is no device's fault: a gap."""
+        """Every device whose load broke off. A load that broke off as a whole, on all devices alike, for want of memory, or because the
+        end of all came upon it, is no device's fault: a gap."""
         found: list[Break] = []
         gaps = [] if self.results else ["no load left a result"]
         for load, result in self.results.items():
             errors = {device: error for device in result.devices.present if (error := _text(device, "error"))}
-            broken = {device: error for device, error in errors.items() if not _cut(device)}
+            broken = {device: error for device, error in errors.items() if not _blameless(device)}
             alike = _of_the_software(broken.values(), len(result.devices.present))
             found += [] if alike else [Break(f"{load}: {error:.300}", device.part) for device, error in broken.items()]
             gaps += result.broken() if alike or not broken else []
@@ -87,11 +89,12 @@ def _of_the_software(errors: Collection[str], devices: int) -> bool:
 def _excused(result: Result) -> bool:
     """Whether all devices told something, and those that broke off did for a reason of ours."""
     broken = [device for device in result.devices.present if _text(device, "error")]
-    return bool(broken) and all(map(_cut, broken)) and len(result.devices.present) >= (result.promised or 1)
+    return bool(broken) and all(map(_blameless, broken)) and len(result.devices.present) >= (result.promised or 1)
 
 
-def _cut(device: Section) -> bool:
-    return isinstance(device.raw, Mapping) and device.raw.get("cut") is True
+def _blameless(device: Section) -> bool:
+    cut = isinstance(device.raw, Mapping) and device.raw.get("cut") is True
+    return cut or bool(_NO_MEMORY.search(_text(device, "error")))
 
 
 def _text(view: Section, key: str) -> str:

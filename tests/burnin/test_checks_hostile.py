@@ -49,6 +49,7 @@ HOSTILE = {
     "a GPU in use before": ({"snapshots.before.gpu.data.gpus.3.processes": [{"pid": 7, "name": "python3", "job": "4711", "memory_bytes": 70 << 30}],
                              gpu("gemm", "metrics.tflops_bf16"): 400.0}, "matmul_reaches_its_floor no_gpu_multiplies_slower_than_its_peers"),
     "a load out of its own limit": (loadevidence.out_of_its_limit, "memory_keeps_every_pattern loads_cover_every_device no_load_breaks_off"),
+    "a GPU whose memory another process holds": (loadevidence.without_memory, "matmul_reaches_its_floor loads_cover_every_device no_load_breaks_off"),
     "processors that others used": ({gpu("cpu", "tenths.rounds_s", 0): [3500.0] * 9 + [2000.0], gpu("cpu", "tenths.processor_share", 0): [0.98] * 9 + [0.6]},
                                     "processors_do_not_slow_down"),
     "nobody knows who used the processors": ({gpu("cpu", "tenths.rounds_s", 0): [3500.0] * 9 + [2000.0], gpu("cpu", "tenths.processor_share", 0): ...},

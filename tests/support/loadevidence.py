@@ -63,6 +63,13 @@ def out_of_its_limit(told: Answers) -> None:
     told["telemetry"]["events"].append(event("cut", f"dram: {LIMIT}"))
 
 
+def without_memory(told: Answers) -> None:
+    """Another process holds the memory of one GPU."""
+    error = "preparing bf16: OutOfMemoryError: CUDA out of memory. Tried to allocate 128.00 MiB. GPU 3 has a total capacity of 79.11 GiB of which 21.06 MiB is free."
+    told["gemm"].update(ok=False, error="", coverage="7 of 8")
+    told["gemm"]["devices"][3].update(error=error, metrics={}, tenths={})
+
+
 def snapshot() -> Answers:
     """One snapshot, as collectors answer."""
     told = {**recorded(), "kernel_log": {"records": copy.deepcopy(KMSG)}}

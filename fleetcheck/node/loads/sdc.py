@@ -18,7 +18,7 @@ SCOPE = "node"
 TORCH = True
 
 LATE_SECONDS = 3.0
-REFUSALS = ("not implemented", "not support", "unsupported")
+REFUSALS = ("not implemented", "not support", "unsupported", "deterministic implementation")
 
 Tensors = Dict[int, Any]
 
