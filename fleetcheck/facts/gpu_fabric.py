@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fleetcheck.absent import NotMeasured
 from fleetcheck.facts.driver import Driver
-from fleetcheck.facts.section import Section
+from fleetcheck.facts.section import UNSUPPORTED, Section
 from fleetcheck.recording import Concern
 from fleetcheck.view import Reading
 
@@ -17,7 +17,8 @@ HEALTH_FLAGS = {"degraded bandwidth": 0, "route recovery": 2, "route unhealthy":
 CONFIGURATION_SHIFT = 8
 CONFIGURATIONS = {2: "wrong system GUID", 3: "wrong chassis serial", 4: "no partition", 5: "too few NVLinks",
                   6: "incompatible GPU firmware", 7: "invalid location", 8: "invalid GPU state"}
-
+SUMMARIES = {2: "unhealthy", 3: "limited capacity"}
+"""NVML_GPU_FABRIC_HEALTH_SUMMARY_*; 0 not supported, 1 healthy."""
 
 
 class Fabric(Section):
@@ -28,6 +29,7 @@ class Fabric(Section):
     clique = Reading(int)
     uuid = Reading(str)
     health_mask = Reading(int)
+    health_summary = Reading(int)
 
     def unready(self, driver: Driver) -> Concern | bool:
         """What keeps this GPU out of the fabric."""
@@ -40,12 +42,15 @@ class Fabric(Section):
         return Concern(f"fabric state {state} (1 not started, 2 in progress), not completed: see nvidia-fabricmanager")
 
     def ill(self) -> Concern | bool:
-        """Which fields of the health mask say true, or name a wrong configuration."""
+        """Which fields of the health mask say true, or name a wrong configuration; else what its summary says, where the driver has one."""
         mask = self.health_mask
         wrong = [name for name, shift in HEALTH_FLAGS.items() if mask >> shift & 3 == 1]
         configuration = mask >> CONFIGURATION_SHIFT & 15
         if configuration > 1:
             wrong.append(CONFIGURATIONS.get(configuration, f"configuration {configuration}"))
+        summary = 0 if self.code("health_summary") in UNSUPPORTED else self.health_summary
+        if summary > 1 and not wrong:
+            return Concern(f"fabric health summary {summary}: {SUMMARIES.get(summary, 'unknown')} (health mask {mask:#x})")
         return bool(wrong) and Concern(f"fabric health mask {mask:#x}: {', '.join(wrong)}")
 
 

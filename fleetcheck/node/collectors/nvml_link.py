@@ -81,13 +81,18 @@ def errors(nvml: Nvml, handle: Any) -> Leaves:
 
 
 def fabric(nvml: Nvml, handle: Any) -> Leaves:
-    """NVSwitch fabric: state (3 completed), status, clique, cluster UUID; health mask only from driver 550 on."""
-    members = {"state": "state", "status": "status", "clique": "cliqueId", "uuid": "clusterUuid",
-               "health_mask": "healthMask"}
-    leaves = nvml.filled(members, n.nvmlDeviceGetGpuFabricInfoV, handle, n.c_nvmlGpuFabricInfo_v2_t())
-    if leaves["state"] == absent("FUNCTION_NOT_FOUND"):
-        del members["health_mask"]
-        leaves.update(nvml.filled(members, n.nvmlDeviceGetGpuFabricInfo, handle, n.c_nvmlGpuFabricInfo_t()))
-    if not is_absent(leaves["uuid"]):
-        leaves["uuid"] = "".join("%02x" % octet for octet in leaves["uuid"])
-    return leaves
+    """NVSwitch fabric: state (3 completed), status, clique, cluster UUID; health mask from driver 550 on, then a summary of it too.
+
+    A driver that knows a younger struct than it is asked by is asked by the older one.
+    """
+    oldest = {"state": "state", "status": "status", "clique": "cliqueId", "uuid": "clusterUuid"}
+    older = dict(oldest, health_mask="healthMask")
+    told = nvml.filled(dict(older, health_summary="healthSummary"), n.nvmlDeviceGetGpuFabricInfoV, handle, n.c_nvmlGpuFabricInfo_v3_t())
+    if told["state"] in (absent("ARGUMENT_VERSION_MISMATCH"), absent("INVALID_ARGUMENT")):
+        told.update(nvml.filled(older, n.nvmlDeviceGetGpuFabricInfoV, handle, n.c_nvmlGpuFabricInfo_v2_t()))
+        told["health_summary"] = absent("ARGUMENT_VERSION_MISMATCH")
+    elif told["state"] == absent("FUNCTION_NOT_FOUND"):
+        told.update(nvml.filled(oldest, n.nvmlDeviceGetGpuFabricInfo, handle, n.c_nvmlGpuFabricInfo_t()))
+    if not is_absent(told["uuid"]):
+        told["uuid"] = "".join("%02x" % octet for octet in told["uuid"])
+    return told
