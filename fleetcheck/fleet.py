@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from fleetcheck import __version__, exitcode, plan, run, sources, verdict
+from fleetcheck import __version__, exitcode, plan, rejudge, run, shards, sources, verdict
 from fleetcheck import inventory as inventories
 from fleetcheck.absent import NotMeasured
 from fleetcheck.acceptance import ledger, limits
@@ -37,6 +37,7 @@ from fleetcheck.remembered import kept_rows
 from fleetcheck.report import earlier, html, junit, terminal, textfile
 from fleetcheck.report.changes import Comparison
 from fleetcheck.report.key_measurements import KeyMeasurements
+from fleetcheck.run import Run
 from fleetcheck.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ Collectors = Mapping[str, Mapping[str, set[str]]]
 
 @dataclass
 class Fleet:
-    """The state of one run. ``place`` and ``begin`` start it, ``finish`` judges it, ``close`` ends every thread."""
+    """The state of one run. ``place`` and ``begin`` start it, ``finish`` judges it, ``close`` ends every thread.
+
+    shards: the runs that it joins.
+    """
 
     settings: Settings
     inventory: Inventory
@@ -68,6 +72,7 @@ class Fleet:
     until: datetime.datetime | None = None
     together: Together | None = None
     lock: FleetLock | None = None
+    shards: Sequence[Run] = ()
     key: KeyMeasurements = field(default_factory=KeyMeasurements)
 
     @property
@@ -95,17 +100,19 @@ class Fleet:
         """Write the plan, then start gathering. Raises RunError, InventoryError or SandboxError."""
         assert self.run is not None
         terms, pairs = self._terms(collectors), self._pairs(collectors)
-        self.narrowed = narrowed
-        self.planned = {each.nodeid: each for each in planned}
+        self.narrowed = ", ".join(filter(None, (narrowed, shards.narrowed(self.shards))))
         with run.disk(self.run.path):
             run.clear(self.run)
             run.keep_inventory(self.run, self.inventory)
             self.run.describe(self._about())
-            self._write_plan()
+            shards.join(self.run, self.shards)
+            self._keep_plan(planned)
             self.journal = Journal(self.run.results)
         self.progress = Progress(Counter(each.node for each in planned), self.run.path / "progress.log", screen)
         self.source = self._evidence_source(collectors, terms, pairs)
         self.hand = FactsAtHand(self.source, self.inventory.profiles)
+        if self.shards and self.run.evidence.exists():
+            self.hand.failures.update(silent(self.run.evidence))
 
     def _about(self) -> dict[str, Any]:
         return {
@@ -116,20 +123,24 @@ class Fleet:
             "replay_of": self.earlier.id if self.earlier and self.settings.replay else "",
             "connections": self.settings.connections, "duration": self.settings.duration,
             "until": self.until.isoformat() if self.until else "", "max_loaded": self.settings.max_loaded, "pairs": self.settings.pairs,
-            "expired_waivers": self.inventory.expired(),
+            "expired_waivers": self.inventory.expired(), "shard": self.settings.shard, "shards": [each.id for each in self.shards],
         }
 
-    def _write_plan(self) -> None:
+    def _keep_plan(self, planned: Sequence[Planned]) -> None:
+        """Write this session's part of the plan; what the shards planned and found counts like its own."""
         assert self.run is not None
+        self.planned = {each.nodeid: each for each in (*self.run.planned(), *planned)} if self.shards else \
+            {each.nodeid: each for each in planned}
+        self.results = [each.slim() for each in self.run.judged()] if self.shards else []
         journal = Journal(self.run.plan)
-        for each in self.planned.values():
+        for each in planned:
             journal.append(each)
         journal.close()
 
     def _terms(self, collectors: Collectors) -> Terms | None:
         """What the loads are settled to, if some check asks for one. Raises LoadRefused or InventoryError."""
         wanted = begin.wanted(collectors)
-        if self.settings.replay or not wanted:
+        if self.settings.replay or self.shards or not wanted:
             return None
         asked = Asked(self.settings.tier, self.settings.duration, self._until(), self.settings.max_loaded)
         return settle(asked, self.inventory, wanted, datetime.datetime.now().astimezone(), resumed=bool(self.settings.resume))
@@ -145,7 +156,8 @@ class Fleet:
         if self.settings.replay and self.earlier:
             return sources.replayed(self.run, self.earlier)
         requests = partial(plan.requests, self.run.id, needed=begin.with_preflight(collectors))
-        source = sources.live(self.run, self.inventory, requests, self.settings.connections, self.progress.tick, terms, pairs)
+        source = sources.live(self.run, self.inventory, requests, self.settings.connections, self.progress.tick, terms, pairs,
+                              again=not self.shards)
         loads, together = source.loads, source.together
         self.together = together
         self.progress.loads = lambda: (loads.line() if loads else "") or (together.line() if together else "")
@@ -200,27 +212,30 @@ class Fleet:
         if interrupted:  # perhaps between writing a result and remembering it
             self.results = [each.slim() for each in self.run.judged()]
         with Draft(self.run) as draft:
-            self.verdicts = self._judged(interrupted, self._concluded(draft))
+            machines = self._machines()
+            self.verdicts = self._judged(interrupted, self._concluded(draft, machines), machines)
             ended = {"ended": _now(), "interrupted": interrupted, "complete": self.verdicts["complete"]}
             with run.disk(self.run.path):
                 run.write_atomically(self.run.verdicts, run.as_json(self.verdicts))
                 self.run.describe({**self._about(), **ended})
                 run.point_latest(self.run)
-            if not self.verdicts["replay_of"]:  # what was measured once counts once
-                draft.add(kept_rows(self.verdicts, self._machines()))
+            if not self.verdicts["replay_of"] and not self.settings.shard:  # what was measured once counts once
+                draft.add(kept_rows(self.verdicts, machines))
                 draft.keep(self._about(), self.verdicts["complete"])
         return self.verdicts
 
-    def _concluded(self, draft: Draft) -> Conclusions:
+    def _concluded(self, draft: Draft, machines: Mapping[str, Machine]) -> Conclusions:
         assert self.run is not None
-        return conclude(self.run, draft, self.key.watched(self.run.judged()), self._machines(), self.selected, self.inventory)
+        return conclude(self.run, draft, self.key.watched(self.run.judged()), machines, self.selected, self.inventory)
 
     def _machines(self) -> dict[str, Machine]:
         """What stands at the names of the nodes contacted, as far as they told."""
+        if self.shards and self.run:
+            return rejudge.machines(self.run, self.inventory)
         serials, parts = (self.hand.serials, self.hand.parts) if self.hand else ({}, {})
         return {node.name: Machine(node.profile, serials.get(node.name, ""), parts.get(node.name, {})) for node in self.nodes}
 
-    def _judged(self, interrupted: bool, concluded: Conclusions) -> dict[str, Any]:
+    def _judged(self, interrupted: bool, concluded: Conclusions, machines: Mapping[str, Machine]) -> dict[str, Any]:
         assert self.run is not None
         about = self._about()
         info = verdict.RunInfo(
@@ -233,7 +248,7 @@ class Fleet:
             failures = {**silent(self.run.evidence), **failures}
         return verdict.judge(
             info, self.selected, list(self.planned.values()), self.results, failures,
-            serials=self.hand.serials if self.hand else {},
+            serials={name: each.serial for name, each in machines.items() if each.serial},
             required=verdict.demanded(self.inventory.profiles, self.settings.tier),
             concluded=concluded.concluded, observations=concluded.observations, past=concluded.past, repeats=self.inventory.repeats,
             accepted=ledger.accepted(self.run, about, info.limits, self.selected, self.inventory),
@@ -288,6 +303,8 @@ def open_fleet(settings: Settings) -> Fleet:
     earlier = run.find(settings.reports, settings.earlier) if settings.earlier else None
     if earlier and settings.resume and earlier.facts.get("replay_of"):
         raise run.RunError(f"{earlier.id} is a replay and asks no node; resume the run it replays: {earlier.facts['replay_of']}")
+    if earlier and settings.resume and earlier.facts.get("shards"):
+        raise run.RunError(f"{earlier.id} joins the runs of shards; join them again: --merge {len(earlier.facts['shards'])}")
     settings = settings.after(earlier.facts if earlier else {})
     if settings.inventory:
         loaded = inventories.load(Path(settings.inventory))
@@ -300,7 +317,10 @@ def open_fleet(settings: Settings) -> Fleet:
     if directory and not settings.replay:
         said = "--metrics-dir" if settings.metrics_dir else f"{loaded.where('alerts', 'metrics_dir')}: metrics_dir"
         settings = replace(settings, metrics_dir=str(textfile.checked(directory, said)))
-    return Fleet(settings, loaded, inventories.select(loaded, settings.nodes, settings.group), origin, earlier)
+    selected = inventories.select(loaded, settings.nodes, settings.group)
+    if settings.shard:
+        selected = shards.nodes_of(shards.Shard.read(settings.shard), selected)
+    return Fleet(settings, loaded, selected, origin, earlier, shards=shards.all_of(settings, loaded) if settings.merge else ())
 
 
 def _now() -> str:

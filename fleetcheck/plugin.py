@@ -9,20 +9,20 @@ import argparse
 import gc
 import sys
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
 
-from fleetcheck import item_course, plan, selection, turns
+from fleetcheck import item_course, plan, selection, shards, turns
 from fleetcheck.burnin import clock
 from fleetcheck.collective.campaign.terms import MODES
 from fleetcheck.exitcode import INTERNAL, INTERRUPTED, USAGE
 from fleetcheck.facts.registry import FACTS
 from fleetcheck.fixtures import fixtures
 from fleetcheck.fleet import Fleet, open_fleet
-from fleetcheck.groups import groups
+from fleetcheck.groups import Group, groups
 from fleetcheck.interruption import Interruption
 from fleetcheck.inventory import InventoryError
 from fleetcheck.records import ACTIONS
@@ -36,6 +36,8 @@ DEFAULT_CONNECTIONS = 32
 SIGNALS = pytest.StashKey[Interruption]()
 DESELECTED = pytest.StashKey[int]()
 UNREADABLE = pytest.StashKey[bool]()
+ELSEWHERE = pytest.StashKey[Mapping[str, set[str]]]()
+"""What the checks of several nodes will read of a shard's nodes."""
 NAMED = pytest.StashKey[selection.Named]()
 
 
@@ -60,6 +62,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     help="which nodes are tried with each other: two rounds (quick), or every pair (full; default of tier acceptance)")
     group.addoption("--max-loaded", metavar="N", type=_option(clock.count), default=None,
                     help="nodes under load at once (default 32, or what rack power budgets allow)")
+    group.addoption("--shard", metavar="I/N", type=_option(shards.Shard.read), default=None,
+                    help="only part I of N of the nodes, and of the checks those of single nodes; runs are kept under REPORTS/shards")
+    group.addoption("--merge", metavar="N", type=_option(shards.many), default=0,
+                    help="join the newest runs of N shards, run the checks of several nodes, and judge the fleet")
     group.addoption("--no-html", action="store_true", help="write no report.html, which takes seconds for a thousand nodes")
     group.addoption("--tier", choices=plan.TIERS, default="", help="which checks are required for certification (default: quick)")
 
@@ -94,7 +100,7 @@ def _exit_code(config: pytest.Config, code: int | None) -> int | None:
     fleet = config.stash[FLEET]
     if config.stash.get(UNREADABLE, False) and fleet.run is None:
         return USAGE
-    judged = fleet.verdicts is not None and code in (0, 1, INTERRUPTED)
+    judged = fleet.verdicts is not None and code in (0, 1, INTERRUPTED, pytest.ExitCode.NO_TESTS_COLLECTED)
     return fleet.exit_code(interrupted=code == INTERRUPTED) if judged else code
 
 
@@ -103,10 +109,17 @@ def _settings(config: pytest.Config) -> Settings:
     connections = getattr(option, "numprocesses", None)
     if option.replay and option.resume:
         raise pytest.UsageError("give either --replay or --resume, not both")
+    if sum(map(bool, (option.merge, option.shard, option.replay))) > 1:
+        raise pytest.UsageError("give one of --shard, --merge and --replay")
+    if option.merge and option.resume:
+        raise pytest.UsageError("what shards left out cannot be resumed; give --merge alone")
+    reports = Path(option.reports)
     return Settings(
         inventory=option.inventory, nodes=option.nodes, group=option.group, tier=option.tier, replay=option.replay,
-        resume=option.resume, reports=Path(option.reports), duration=option.duration, until=option.until or "",
+        resume=option.resume, reports=option.shard.folder(reports) if option.shard else reports, duration=option.duration,
+        until=option.until or "",
         max_loaded=option.max_loaded, pairs=option.pairs, html=not option.no_html, metrics_dir=option.metrics_dir,
+        shard=str(option.shard or ""), merge=option.merge,
         connections=connections if isinstance(connections, int) and connections > 0 else DEFAULT_CONNECTIONS,
     )
 
@@ -151,12 +164,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     fleet, marker = fleet_of(metafunc.config), metafunc.definition.get_closest_marker("check")
     if fleet is None or marker is None:
         return
-    if "group" in metafunc.fixturenames:
-        per = str(marker.kwargs.get("per", "fleet"))
-        found = fleet.pairs if per == "pair" else groups(per, fleet.nodes, fleet.inventory.fleet)
-        metafunc.parametrize("group", found, ids=[each.name for each in found])
-    elif "node" in metafunc.fixturenames:
-        metafunc.parametrize("node", fleet.nodes, ids=[node.name for node in fleet.nodes])
+    what = next((name for name in ("group", "node") if name in metafunc.fixturenames), "")
+    if what:
+        elsewhere = shards.leaves_out(fleet.settings, plan.stage(metafunc.definition.nodeid), what == "group")
+        found = [] if elsewhere else fleet.nodes if what == "node" else _groups(fleet, str(marker.kwargs.get("per", "fleet")))
+        metafunc.parametrize(what, found, ids=[each.name for each in found])
+
+
+def _groups(fleet: Fleet, per: str) -> Sequence[Group]:
+    return fleet.pairs if per == "pair" else groups(per, fleet.nodes, fleet.inventory.fleet)
 
 
 @pytest.hookimpl(trylast=True)
@@ -167,9 +183,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if any(item.get_closest_marker("check") for item in items):
             raise pytest.UsageError("checks need a fleet: pytest checks/ --inventory FILE (try inventories/sandbox.yaml)")
         return
-    items[:] = [item for item in items if not selection.groupless(item)]
+    elsewhere = [item for item in items if selection.ownerless(item, fleet)]
+    items[:] = [item for item in items if not selection.ownerless(item, fleet)]
     selection.in_order(items, fleet)
     try:
+        config.stash[ELSEWHERE] = selection.probes(elsewhere, fleet) if fleet.settings.shard else {}
         other = set(selection.other_tiers(items, fleet))
     except plan.CheckError as mistake:
         raise pytest.UsageError(str(mistake)) from mistake
@@ -211,7 +229,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     if option.tbstyle == "auto":
         option.tbstyle = "no"  # from here on failures are about nodes, not about code
-    if session.items:
+    if session.items or fleet.settings.merge:
         _begin(session, fleet)
         _without_log_capture(session)
         gc.collect()  # items of the same files that were not selected
@@ -240,7 +258,8 @@ def _begin(session: pytest.Session, fleet: Fleet) -> None:
         item.stash[PLANNED] = line
     narrowed = selection.narrowed(session, session.config.stash.get(DESELECTED, 0))
     try:
-        fleet.begin(lines, selection.collectors(session.items, lines), narrowed, _screen(session.config))
+        needed = selection.collectors(session.items, lines, fleet.nodes, session.config.stash.get(ELSEWHERE, {}))
+        fleet.begin(lines, needed, narrowed, _screen(session.config))
     except (InventoryError, SandboxError) as wrong:
         raise pytest.UsageError(str(wrong)) from wrong
     except RunError as refused:

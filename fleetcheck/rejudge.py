@@ -41,16 +41,16 @@ def judge_again(run: Run, metrics_dir: str = "") -> dict[str, Any]:
     key = KeyMeasurements()
     with _readable(run):
         planned, results, silent = list(run.planned()), [each.slim() for each in run.judged()], failures(run.gathered())
-        machines = _machines(run, kept)
+        standing = machines(run, kept)
         with Draft(run) as draft:
-            found = conclude(run, draft, key.watched(run.judged()), machines, selected(run, kept), kept)
+            found = conclude(run, draft, key.watched(run.judged()), standing, selected(run, kept), kept)
             verdicts = judge(info, selected(run, kept), planned, results, silent,
-                             serials={name: each.serial for name, each in machines.items() if each.serial},
+                             serials={name: each.serial for name, each in standing.items() if each.serial},
                              required=demanded(kept.profiles, info.tier), concluded=found.concluded, observations=found.observations,
                              accepted=ledger.accepted(run, {**told, "fleet": kept.fleet}, info.limits, selected(run, kept), kept),
                              past=found.past, repeats=kept.repeats)
             if not info.replay_of:
-                draft.add(kept_rows(verdicts, machines))
+                draft.add(kept_rows(verdicts, standing))
                 draft.keep({**told, "fleet": info.fleet, "tier": info.tier, "started": info.started}, verdicts["complete"])
     save(run.verdicts, as_json(verdicts))
     textfile.write(run, key.values, kept.floor)
@@ -59,7 +59,7 @@ def judge_again(run: Run, metrics_dir: str = "") -> dict[str, Any]:
     return verdicts
 
 
-def _machines(run: Run, kept: Inventory) -> dict[str, Machine]:
+def machines(run: Run, kept: Inventory) -> dict[str, Machine]:
     """What stood at the names of those nodes that told."""
     profiles = {node.name: node.profile for node in kept.nodes}
     found: dict[str, Machine] = {}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from fleetcheck import checkbook, plan, policy
+from fleetcheck.facts.registry import PAIRS
 from fleetcheck.fleet import Fleet
 from fleetcheck.groups import Group
 from fleetcheck.inventory import Node
@@ -28,10 +29,12 @@ def group(item: pytest.Item) -> Group | None:
     return found if isinstance(found, Group) else None
 
 
-def groupless(item: pytest.Item) -> bool:
-    """Whether it stands for a check of several nodes in a fleet without such a group."""
-    callspec = getattr(item, "callspec", None)
-    return callspec is not None and "group" in callspec.params and group(item) is None
+def ownerless(item: pytest.Item, fleet: Fleet) -> bool:
+    """Whether it stands for a check that has no nodes here: a fleet without such a group, or a session that leaves it to another."""
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    if "group" in params:
+        return group(item) is None
+    return not owner(item) and bool("node" in params or fleet.settings.shard)
 
 
 def name(item: pytest.Item) -> str:
@@ -111,9 +114,21 @@ def _planned(item: pytest.Item, mark: plan.CheckMark, fleet: Fleet, run_id: str)
     )
 
 
-def collectors(items: Sequence[pytest.Item], lines: Sequence[Planned]) -> dict[str, dict[str, set[str]]]:
-    """{node: {probe: collectors}} of all items that have nodes and are not waived."""
-    needed: dict[str, dict[str, set[str]]] = {}
+def probes(items: Sequence[pytest.Item], fleet: Fleet) -> dict[str, set[str]]:
+    """{probe: collectors} of single nodes that these items of the run's tier read. Raises CheckError."""
+    found: dict[str, set[str]] = {}
+    other = set(other_tiers(items, fleet))
+    for item in items:
+        for probe, wanted in (plan.probes(_fixtures(item)) if item not in other else {}).items():
+            if probe != PAIRS:
+                found.setdefault(probe, set()).update(wanted)
+    return found
+
+
+def collectors(items: Sequence[pytest.Item], lines: Sequence[Planned], nodes: Sequence[Node],
+               elsewhere: Mapping[str, set[str]]) -> dict[str, dict[str, set[str]]]:
+    """{node: {probe: collectors}} of all items that have nodes and are not waived; elsewhere: what is read of each node besides."""
+    needed = {node.name: {probe: set(wanted) for probe, wanted in elsewhere.items()} for node in nodes} if elsewhere else {}
     known: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}
     for item, line in zip(items, lines, strict=True):
         fixtures = tuple(_fixtures(item))
@@ -151,7 +166,8 @@ def narrowed(session: pytest.Session, deselected: int) -> str:
     said = plan.narrowed(vars(config.option), paths)
     unreadable = f"{session.testsfailed} check files that could not be read" if session.testsfailed else ""
     other = f"{deselected} items deselected" if deselected and not said else ""
-    return ", ".join(filter(None, (said, unreadable, other)))
+    shard = f"--shard {config.option.shard}" if config.option.shard else ""
+    return ", ".join(filter(None, (shard, said, unreadable, other)))
 
 
 def _roots(items: Sequence[pytest.Item]) -> set[Path]:

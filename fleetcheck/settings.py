@@ -18,7 +18,8 @@ CLOCKED_TIER = "burnin"
 class Settings:
     """The options of a run. An empty nodes, group or tier means what the earlier run had, else all nodes and quick.
 
-    duration: seconds of each node's load; until: when all loads have ended; max_loaded: nodes under load at once; pairs: quick or full.
+    duration: seconds of each node's load; until: when all loads have ended; max_loaded: nodes under load at once; pairs: quick or full;
+    shard: 3/16 of the nodes; merge: how many shards are joined.
     """
 
     inventory: str = ""
@@ -35,6 +36,8 @@ class Settings:
     pairs: str = ""
     html: bool = True
     metrics_dir: str = ""
+    shard: str = ""
+    merge: int = 0
 
     @property
     def fleet(self) -> bool:

@@ -11,7 +11,7 @@ from fleetcheck import run
 from fleetcheck.at_hand import Source
 from fleetcheck.burnin import begin as burnin
 from fleetcheck.exchange import Exchange, Request
-from fleetcheck.gather import Gathering, Recorded, missing, usable
+from fleetcheck.gather import Gathering, Key, Recorded, index, missing, usable
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.journal import Journal
 from fleetcheck.records import Evidence, Share
@@ -62,8 +62,9 @@ def replayed(this: run.Run, earlier: run.Run) -> Source:
 
 
 def live(this: run.Run, inventory: Inventory, requests: Callable[[Inventory], Asked], connections: int,
-         tick: Callable[[], None], terms: Terms | None = None, pairs: Pairs | None = None) -> Live:
-    """Start asking. What this run already knows is not asked again; a failure is. terms: of its loads; pairs: of trials of several nodes.
+         tick: Callable[[], None], terms: Terms | None = None, pairs: Pairs | None = None, again: bool = True) -> Live:
+    """Start asking. What this run already knows is not asked again; a failure is, if ``again``. terms: of its loads; pairs: of trials of
+    several nodes.
 
     Raises RunError or SandboxError.
     """
@@ -73,7 +74,7 @@ def live(this: run.Run, inventory: Inventory, requests: Callable[[Inventory], As
         reachable = rack.inventory if rack else inventory
         wanted = requests(reachable)
         loads = burnin.requests(this.id, reachable, terms) if terms else []
-        kept = usable(this.evidence, [*wanted, *loads]) if this.evidence.exists() else {}
+        kept = _kept(this, [*wanted, *loads], again)
         gathering = Gathering(Exchange(log=this.path / "gather.log"), Journal(this.evidence), connections, tick, kept)
     except BaseException:
         if rack:
@@ -90,6 +91,12 @@ def live(this: run.Run, inventory: Inventory, requests: Callable[[Inventory], As
         source.close()
         raise
     return source
+
+
+def _kept(this: run.Run, wanted: Asked, again: bool) -> dict[Key, int]:
+    if not this.evidence.exists():
+        return {}
+    return usable(this.evidence, wanted) if again else index(this.evidence)
 
 
 def _together(this: run.Run, inventory: Inventory, terms: Pairs, gathering: Gathering, connections: int) -> Together:

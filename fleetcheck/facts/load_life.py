@@ -15,7 +15,8 @@ from fleetcheck.recording import Concern, Part
 from fleetcheck.view import Parts, Reading
 
 _SOFTWARE = re.compile(r"No module named|ImportError|not installed|not found|no such file", re.IGNORECASE)
-_NO_MEMORY = re.compile(r"out of memory|can't allocate memory|\bMemoryError\b|CUBLAS_STATUS_ALLOC_FAILED|bytes of memory are free", re.IGNORECASE)
+_NO_MEMORY = re.compile(
+    r"out of memory|can't allocate memory|\bMemoryError\b|CUBLAS_STATUS_ALLOC_FAILED|bytes of memory are free", re.IGNORECASE)
 """Somebody else holds the memory: who, is told by the checks of idle GPUs; of the device this says nothing."""
 _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 ENDED_WELL = ("done", "deadline")
