@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fleetcheck import __version__, checkbook, doctor, exitcode, explain, history_page, prune, rejudge, rma, sandbox
+from fleetcheck import __version__, checkbook, doctor, exitcode, explain, history_page, prune, rejudge, rma, sandbox, shards
 from fleetcheck.alerts import command as alerts
 from fleetcheck.burnin import commands as burnin
 from fleetcheck.collective.nccl_tests import PROGRAMS
@@ -20,6 +21,7 @@ from fleetcheck.inventory import InventoryError, load, select
 from fleetcheck.isolation import command as isolation
 from fleetcheck.report import terminal
 from fleetcheck.run import Run, RunError, find
+from fleetcheck.shard_runs import ShardRuns
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
                   help="What is done with a run after pytest checks/ --inventory X has ended.")
@@ -57,6 +59,17 @@ def report(
 ) -> None:
     """Write a judged run's reports again and print its page: JUnit files, and report.html where there was one."""
     _show(find(reports, run), everything, html)
+
+
+@app.command("shards", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def run_shards(
+    words: typer.Context,
+    number: Annotated[int, typer.Argument(metavar="N", min=1, max=shards.MOST, help="how many parts")],
+    at_once: Annotated[int, typer.Option("--at-once", metavar="N", min=0, help="parts at a time; 0: one for each processor")] = 0,
+) -> None:
+    """Run a big fleet in N parts on this machine, then join them: fleetcheck shards 16 checks/ --inventory fleet.yaml -n 64."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    raise Done(ShardRuns(number, at_once or os.cpu_count() or 1, words.args, sys.stdout).go())
 
 
 @app.command("sandbox")

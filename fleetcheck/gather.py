@@ -239,6 +239,6 @@ def silent(path: Path) -> dict[str, Failure]:
     """Why nodes brought no answer, of all evidence so far; what this side gave up is no failure of a node."""
     found = index(path)
     with path.open("rb") as stream:
-        failed = [key for key, offset in found.items() if stream.seek(offset) >= 0 and NO_FAILURE not in stream.read(HEAD_BYTES)]
+        failed = [key for key, offset in found.items() if stream.seek(offset) >= 0 and NO_FAILURE not in stream.readline(HEAD_BYTES)]
     failures = {node: read_at(path, found[node, probe]).failure for node, probe in failed}
     return {node: failure for node, failure in failures.items() if failure and failure.kind != "disconnected"}
