@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from fleetcheck.quoting import quoted
 from fleetcheck.transport import TransportError
 
 SECONDS = 10.0
+TRIES, PAUSE_SECONDS = 3, 0.5
 DEFAULT_KEYS = ("id_rsa", "id_ecdsa", "id_ed25519")
 
 Options = Mapping[str, Sequence[str]]
@@ -94,16 +96,23 @@ class Resolver:
             return self._targets.setdefault(key, found)
 
     def _asked(self, address: str, settings: SshSettings) -> Target:
-        argv = [str(self._ssh), "-G", *arguments(settings), "--", address]
-        try:
-            asked = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise TransportError("controller", f"ssh -G, which reads your ssh configuration, failed: {error}") from None
+        asked = _run([str(self._ssh), "-G", *arguments(settings), "--", address])
         if asked.returncode:
             said = quoted("; ".join(asked.stderr.decode(errors="replace").split("\n")).strip("; \r"), 400)
             raise TransportError("controller", f"ssh refused its configuration: {said}; try: ssh -G {address}, or do "
                                                "without it: ssh: {config_file: none} in the inventory")
         return target(parsed(asked.stdout.decode(errors="replace")), settings)
+
+
+def _run(argv: Sequence[str], tries: int = TRIES) -> subprocess.CompletedProcess[bytes]:
+    """What a command says; a machine short of processes, memory or time for a moment is asked again. Raises TransportError."""
+    try:
+        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        if tries > 1:
+            time.sleep(PAUSE_SECONDS)
+            return _run(argv, tries - 1)
+        raise TransportError("controller", f"ssh -G, which reads your ssh configuration, failed: {error}") from None
 
 
 def plain(address: str, settings: SshSettings) -> Target:

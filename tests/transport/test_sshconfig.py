@@ -8,7 +8,7 @@ import pytest
 from fakessh import keygen
 
 from fleetcheck.nodes import Node, SshSettings
-from fleetcheck.transport import TransportError
+from fleetcheck.transport import TransportError, sshconfig
 from fleetcheck.transport.sshconfig import Resolver, jump_settings, plain
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh program: install openssh-client")
@@ -76,6 +76,28 @@ def test_a_kerberos_ticket_goes_to_openssh(target, monkeypatch):
 def test_a_broken_configuration_names_its_line(target):
     with pytest.raises(TransportError, match="line 1: Bad configuration option: hots"):
         target("Hots *\n")
+
+
+def test_a_program_that_cannot_be_started_for_a_moment_is_started_again(tmp_path, monkeypatch):
+    """Held open for writing it is busy; once let go it runs."""
+    program, pauses = tmp_path / "ssh", []
+    program.write_text("#!/bin/sh\nexec /usr/bin/ssh \"$@\"\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (tmp_path / "config").write_text("User ops\n")
+    with program.open("a") as held:
+        monkeypatch.setattr(sshconfig.time, "sleep", lambda seconds: (pauses.append(seconds), held.close()))
+        assert "ops" == Resolver().target("n7", SshSettings(config_file=tmp_path / "config")).user
+    assert 1 == pauses.count(sshconfig.PAUSE_SECONDS)
+
+
+def test_one_that_never_starts_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(sshconfig, "PAUSE_SECONDS", 0.0)
+    resolver = Resolver()
+    resolver._ssh = str(tmp_path / "none")
+    with pytest.raises(TransportError, match=r"ssh -G, which reads your ssh configuration, failed: .*No such file") as said:
+        resolver.target("n7", SshSettings())
+    assert "controller" == said.value.kind
 
 
 def test_a_node_is_resolved_once(target, tmp_path):
