@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from sys import intern
 from typing import Any
 
 OUTCOMES = ("passed", "failed", "error", "skipped")
@@ -155,9 +156,14 @@ def evidence_of(line: Mapping[str, Any]) -> Evidence:
 
 def result_of(line: Mapping[str, Any]) -> Result:
     """A Result from its line."""
-    return Result(**{**line, **{name: tuple(line.get(name, ())) for name in ("parts", "nodes", "causes")}})
+    return Result(**_shared(line), **{name: tuple(line.get(name, ())) for name in ("parts", "nodes", "causes")})
 
 
 def planned_of(line: Mapping[str, Any]) -> Planned:
     """A Planned from its line."""
-    return Planned(**{**line, **{name: tuple(line.get(name, ())) for name in ("probes", "nodes")}})
+    return Planned(**_shared(line), **{name: tuple(line.get(name, ())) for name in ("probes", "nodes")})
+
+
+def _shared(line: Mapping[str, Any]) -> dict[str, Any]:
+    """A line but for its lists; the words that a fleet's lines share are one object for all of them."""
+    return {name: intern(value) if type(value) is str else value for name, value in line.items() if type(value) is not list}

@@ -130,7 +130,7 @@ def test_a_shard_of_another_fleet_or_time_is_refused(fleet):
     latest(fleet, 1).resolve().rename(latest(fleet, 1).parent / "20200101-000000-abcd")
     latest(fleet, 1).unlink()
     latest(fleet, 1).symlink_to("20200101-000000-abcd")
-    with pytest.raises(RunError, match="20200101-000000-abcd is older than .*; run that shard again"):
+    with pytest.raises(RunError, match=r"20200101-000000-abcd is older than .*; run that shard again"):
         joined(fleet)
 
 
