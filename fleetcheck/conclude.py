@@ -10,7 +10,7 @@ from fleetcheck import consistency, exchanged, outliers
 from fleetcheck.exchanged import Place
 from fleetcheck.history import History
 from fleetcheck.inventory import Inventory, Node, fold
-from fleetcheck.measured import INSTALLED, Machine, installed_rows, numbers, result_rows, words
+from fleetcheck.measured import INSTALLED, Machine, installed_rows, numbers_of, result_rows, words_of
 from fleetcheck.measurements import Draft
 from fleetcheck.outliers import Below, Sample
 from fleetcheck.past import NO_PAST, Past
@@ -58,15 +58,16 @@ class Seen:
             yield result
 
     def _note(self, result: Result) -> None:
-        for metric, label, value in numbers(result):
+        """Most metrics are of no concern here, which their names say."""
+        for metric, value in result.metrics.items():
             if outliers.is_rate(metric):
-                self.samples.append((result.node, metric, label, value))
+                self.samples += [(result.node, metric, label, number) for label, number in numbers_of(value)]
             elif metric == POWER_CAP:
-                self.power[result.node] = min(value, self.power.get(result.node, value))
-        for name, word in words(result):
-            if name in consistency.SETTINGS:
-                nodes = self.told.setdefault(name, {})
-                nodes[result.node] = nodes.get(result.node, frozenset()) | {word}
+                for _, number in numbers_of(value):
+                    self.power[result.node] = min(number, self.power.get(result.node, number))
+            elif metric in consistency.SETTINGS and (said := words_of(value)):
+                nodes = self.told.setdefault(metric, {})
+                nodes[result.node] = nodes.get(result.node, frozenset()) | said
 
 
 def conclude(run: Run, draft: Draft, results: Iterable[Result], machines: Mapping[str, Machine], nodes: Sequence[Node],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -64,7 +64,10 @@ class Machine:
         return self.parts.get(label) or Part("", label)
 
 
+Place = tuple[str, str, str, str, str, str, str]
+"""How a row begins: where it was measured."""
 NOWHERE = Machine()
+NO_PART = Part("", "")
 
 
 def installed_rows(node: str, machine: Machine) -> Iterator[Row]:
@@ -72,17 +75,17 @@ def installed_rows(node: str, machine: Machine) -> Iterator[Row]:
     own = [Part("chassis", "machine", "machine", machine.serial)] if machine.serial else []
     for part in [*own, *machine.parts.values()]:
         if part.serial:
-            yield _row(node, machine, part, metric=INSTALLED)
+            yield Row(*_place(node, machine, part), "", "", INSTALLED, None, *_limits(None), *_ending(None))
 
 
 def result_rows(results: Iterable[Result], machines: Mapping[str, Machine]) -> Iterator[Row]:
     """Rows of results in the order in which they came; a number that several checks of a node read is told once."""
-    last, told = "", set[tuple[str, str]]()
+    last, told, places = "", set[tuple[str, str]](), dict[str, Place]()
     for result in results:
         if result.node != last:
-            last, told = result.node, set()
+            last, told, places = result.node, set(), {}
         yield from _outcome_rows(result, machines)
-        yield from _metric_rows(result, machines.get(result.node, NOWHERE), told)
+        yield from _metric_rows(result, machines.get(result.node, NOWHERE), told, places)
 
 
 def _outcome_rows(result: Result, machines: Mapping[str, Machine]) -> Iterator[Row]:
@@ -91,8 +94,9 @@ def _outcome_rows(result: Result, machines: Mapping[str, Machine]) -> Iterator[R
     for node in result.blamed or passed_on or (result.node,):
         machine = machines.get(node, NOWHERE)
         parts = [_known(part, machine) for part in result.parts if part.get("kind") != "node"]
-        for part in parts or [Part("", "")]:
-            yield _row(node, machine, part, result)
+        for part in parts or [NO_PART]:
+            where, limits, ending = _place(node, machine, part), _limits(result), _ending(result, result.message)
+            yield Row(*where, result.component, result.check, "", None, *limits, *ending)
 
 
 def _known(part: Mapping[str, str], machine: Machine) -> Part:
@@ -102,29 +106,39 @@ def _known(part: Mapping[str, str], machine: Machine) -> Part:
     return named if named.serial or not known.serial else Part(named.kind, named.label, named.slot or known.slot, known.serial)
 
 
-def _metric_rows(result: Result, machine: Machine, told: set[tuple[str, str]]) -> Iterator[Row]:
-    limited = result if len(result.metrics) == 1 else None
+def _metric_rows(result: Result, machine: Machine, told: set[tuple[str, str]], places: dict[str, Place]) -> Iterator[Row]:
+    """Rows of numbers not told yet. places: how the node's rows begin, by the part's label."""
+    limited, ending = result if len(result.metrics) == 1 else None, _ending(result)
     for name, value in result.metrics.items():
-        for label, number in (value.items() if isinstance(value, Mapping) else [("", value)]):
+        metric, limits = _word(name), _limits(limited, name)
+        for label, number in value.items() if isinstance(value, Mapping) else (("", value),):
             if isinstance(number, (int, float)) and (name, label) not in told:
                 told.add((name, label))
-                yield _row(result.node, machine, machine.part(label) if label else Part("", ""), result, name, float(number), limited)
+                if label not in places:
+                    places[label] = _place(result.node, machine, machine.part(label) if label else NO_PART)
+                yield Row(*places[label], result.component, result.check, metric, float(number), *limits, *ending)
 
 
-def _row(node: str, machine: Machine, part: Part, result: Result | None = None, metric: str = "", value: float | None = None,
-         limited: Result | None = None) -> Row:
-    limits = limited if metric else result
-    bound = (limits.bound if limits else None) or {}
-    failed = result is not None and result.outcome == "failed" and not metric
-    return Row(
-        node, machine.profile, _word(machine.serial), _word(part.kind), _word(part.label), _word(part.slot), _word(part.serial),
-        result.component if result else "", result.check if result else "", _word(metric), value,
-        _word(bound.get("unit", "")) or unit(metric), bound.get("low"), bound.get("high"), _word(limits.source if limits else ""),
-        result.outcome if result else "", result.severity if result else "", result.action if result else "",
-        one_line(result.message) if result and failed else "", _word(result.boot_id if result else ""),
-    )
+def _place(node: str, machine: Machine, part: Part) -> Place:
+    """What a row says of where it was measured."""
+    return node, machine.profile, _word(machine.serial), _word(part.kind), _word(part.label), _word(part.slot), _word(part.serial)
 
 
+def _limits(result: Result | None, metric: str = "") -> tuple[str, float | None, float | None, str]:
+    """What a row says of a limit: unit, low, high and source."""
+    bound = (result.bound if result else None) or {}
+    return _word(bound.get("unit", "")) or unit(metric), bound.get("low"), bound.get("high"), _word(result.source if result else "")
+
+
+def _ending(result: Result | None, message: str = "") -> tuple[str, str, str, str, str]:
+    """What a row says of an outcome; a message only where it failed."""
+    if result is None:
+        return "", "", "", "", ""
+    said = one_line(message) if result.outcome == "failed" else ""
+    return result.outcome, result.severity, result.action, said, _word(result.boot_id)
+
+
+@lru_cache(maxsize=4096)
 def unit(metric: str) -> str:
     """The unit in a metric's name.
 
@@ -150,13 +164,16 @@ def one_line(message: str) -> str:
 def numbers(result: Result) -> Iterator[tuple[str, str, float]]:
     """Metric, part's label and value of every number of a result."""
     for name, value in result.metrics.items():
-        for label, number in (value.items() if isinstance(value, Mapping) else [("", value)]):
-            if isinstance(number, (int, float)) and not isinstance(number, bool):
-                yield name, label, float(number)
+        yield from ((name, label, number) for label, number in numbers_of(value))
 
 
-def words(result: Result) -> Iterator[tuple[str, str]]:
-    """Metric and value of every word of a result; a word per part counts once each value."""
-    for name, value in result.metrics.items():
-        found: Sequence[Any] = list(value.values()) if isinstance(value, Mapping) else [value]
-        yield from ((name, each) for each in dict.fromkeys(each for each in found if isinstance(each, str)))
+def numbers_of(value: Any) -> Iterator[tuple[str, float]]:
+    """Part's label and value of every number of one metric."""
+    for label, number in value.items() if isinstance(value, Mapping) else (("", value),):
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            yield label, float(number)
+
+
+def words_of(value: Any) -> frozenset[str]:
+    """Every word of one metric; a word of several parts counts once."""
+    return frozenset(each for each in (value.values() if isinstance(value, Mapping) else [value]) if isinstance(each, str))

@@ -15,14 +15,14 @@ from fleetcheck.run import Run, RunError, disk
 
 FILE = "measurements.parquet"
 NUMBERS = ("value", "low", "high")
-ABSENT = "\\N"
 ROW_GROUP = 20_480
 """Rows that are read or passed over as one: a node of a thousand is found without reading the others."""
 _TYPES = ", ".join(f"'{name}': '{'DOUBLE' if name in NUMBERS else 'VARCHAR'}'" for name in Row._fields)
+_TEXTS = [name for name in Row._fields if name not in NUMBERS]
 _COPY = """
 COPY (SELECT $run AS run, CAST($started AS TIMESTAMP) AS started, $tier AS tier, CAST($complete AS BOOLEAN) AS complete, $fleet AS fleet, *
-      FROM read_csv({source}, header = false, auto_detect = false, delim = ',', quote = '"', escape = '"', nullstr = '{absent}',
-                    columns = {{{types}}})
+      FROM read_csv({source}, header = false, auto_detect = false, delim = ',', quote = '"', escape = '"', nullstr = '',
+                    force_not_null = {texts}, columns = {{{types}}})
       ORDER BY node, "check", metric, part)
 TO {target} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group})
 """
@@ -62,7 +62,7 @@ class Draft:
     def add(self, rows: Iterable[Row]) -> None:
         """Raises RunError when the disk refuses."""
         with disk(self._rows):
-            self._writer.writerows([ABSENT if value is None else value for value in row] for row in rows)
+            self._writer.writerows(rows)
 
     def keep(self, about: Mapping[str, Any], complete: bool) -> Path:
         """Write measurements.parquet, whole or not at all. about: the content of run.json. Raises RunError."""
@@ -73,7 +73,7 @@ class Draft:
                 "fleet": str(about["fleet"])}
         try:
             with connect() as database:
-                database.execute(_COPY.format(source=quoted(self._rows), target=quoted(fresh), types=_TYPES, absent=ABSENT,
+                database.execute(_COPY.format(source=quoted(self._rows), target=quoted(fresh), types=_TYPES, texts=_TEXTS,
                                               group=ROW_GROUP), told)
             fresh.chmod(0o640)
             fresh.replace(target)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import median
 
 K_MAD, MAD_TO_SIGMA = 6.0, 1.4826
@@ -67,6 +68,7 @@ class Split:
                 "a second kind of node, or one cause")
 
 
+@lru_cache(maxsize=4096)
 def is_rate(metric: str) -> bool:
     """Whether a metric is a rate measured under load, of which more is better.
 
