@@ -100,7 +100,7 @@ class Fleet:
         """Write the plan, then start gathering. Raises RunError, InventoryError or SandboxError."""
         assert self.run is not None
         terms, pairs = self._terms(collectors), self._pairs(collectors)
-        self.narrowed = ", ".join(filter(None, (narrowed, shards.narrowed(self.shards))))
+        self.narrowed = shards.narrowed(narrowed, self.shards)
         with run.disk(self.run.path):
             run.clear(self.run)
             run.keep_inventory(self.run, self.inventory)

@@ -123,10 +123,10 @@ def _texts(inventory: Inventory) -> list[str]:
     return [inventory.text, *sorted(inventory.profile_texts.values())]
 
 
-def narrowed(found: Sequence[Run]) -> str:
-    """Why some of them did not run every check, in the words of its command line."""
-    said = [str(run.facts.get("narrowed", "")) for run in found]
-    return ", ".join(dict.fromkeys(part for each in said for part in each.split(", ") if part and not part.startswith("--shard ")))
+def narrowed(own: str, found: Sequence[Run]) -> str:
+    """Why this run or some of these did not run every check, in the words of the command lines."""
+    said = [own.split(", "), *(str(run.facts.get("narrowed", "")).split(", ")[1:] for run in found)]  # the first says which shard
+    return ", ".join(dict.fromkeys(part for each in said for part in each if part))
 
 
 def join(run: Run, found: Sequence[Run]) -> None:

@@ -137,7 +137,7 @@ def test_a_shard_of_another_fleet_or_time_is_refused(fleet):
 def test_what_a_shard_left_out_makes_the_whole_partial(fleet):
     about = latest(fleet, 2) / "run.json"
     about.write_text(json.dumps({**json.loads(about.read_text()), "narrowed": "--shard 2/2, -k not n5"}))
-    assert "-k not n5" == narrowed(joined(fleet))
+    assert "-k not n5" == narrowed("", joined(fleet)) == narrowed("-k not n5", joined(fleet))
 
 
 @pytest.mark.parametrize("words", [("--shard", "3/2"), ("--merge", "0"), ("--merge", "2", "--shard", "1/2"), ("--shard", "1/2", "--replay", "latest"),
