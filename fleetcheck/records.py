@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from sys import intern
 from typing import Any
@@ -156,14 +156,15 @@ def evidence_of(line: Mapping[str, Any]) -> Evidence:
 
 def result_of(line: Mapping[str, Any]) -> Result:
     """A Result from its line."""
-    return Result(**_shared(line), **{name: tuple(line.get(name, ())) for name in ("parts", "nodes", "causes")})
+    return Result(**_shared(line, ("parts", "nodes", "causes")))
 
 
 def planned_of(line: Mapping[str, Any]) -> Planned:
     """A Planned from its line."""
-    return Planned(**_shared(line), **{name: tuple(line.get(name, ())) for name in ("probes", "nodes")})
+    return Planned(**_shared(line, ("probes", "nodes")))
 
 
-def _shared(line: Mapping[str, Any]) -> dict[str, Any]:
-    """A line but for its lists; the words that a fleet's lines share are one object for all of them."""
-    return {name: intern(value) if type(value) is str else value for name, value in line.items() if type(value) is not list}
+def _shared(line: Mapping[str, Any], lists: Sequence[str]) -> dict[str, Any]:
+    """A line with its lists as tuples; the words that a fleet's lines share are one object for all of them."""
+    told = {name: intern(value) if type(value) is str else value for name, value in line.items()}
+    return {**told, **{name: tuple(line.get(name, ())) for name in lists}}
