@@ -193,7 +193,7 @@ def test_a_campaign_that_is_interrupted_while_slurm_keeps_a_node_waiting_gives_b
         until(lambda: sorted(line.split()[2] for line in jobs(slurm)) == ["PENDING", "RUNNING"])
         signal.pthread_kill(main, signal.SIGINT)
 
-    pressed = threading.Thread(target=ctrl_c)
+    pressed, before = threading.Thread(target=ctrl_c), signal.signal(signal.SIGINT, signal.default_int_handler)  # xdist's workers ignore it
     pressed.start()
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -201,4 +201,5 @@ def test_a_campaign_that_is_interrupted_while_slurm_keeps_a_node_waiting_gives_b
         assert [] == hold.release() and [] == jobs(slurm)
     finally:
         pressed.join()
+        signal.signal(signal.SIGINT, before)
         slurm.call("scontrol", "update", "NodeName=n2", "State=RESUME")

@@ -11,6 +11,7 @@ from trialsite import NAMES, TrialSite
 
 from fleetcheck import inventory
 from fleetcheck.collective.bench import Bench
+from fleetcheck.collective.campaign.begin import courses
 from fleetcheck.collective.campaign.benches import GIB, benches
 from fleetcheck.collective.campaign.campaign import Campaign
 from fleetcheck.collective.campaign.course import Course
@@ -75,8 +76,11 @@ def test_a_node_that_cannot_be_asked_by_itself_is_not_asked_twice(tmp_path):
 ])
 def test_it_belongs_to_acceptance_of_nodes_with_nvlink_sharp(tmp_path, profile, tier, tried):
     (tmp_path / "x.yaml").write_text(f"fleet: f\ndefaults: {{profile: {profile}, claim: none}}\nnodes: {{'n[1-4]': }}\n")
-    terms = settle(inventory.load(tmp_path / "x.yaml"), {"n1", "n2", "n3", "n4"}, "quick", tier=tier)
+    site = inventory.load(tmp_path / "x.yaml")
+    terms = settle(site, {"n1", "n2", "n3", "n4"}, "quick", tier=tier)
     assert (tried, 60.0 * (5 if tried else 3)) == (terms.by_themselves, terms.seconds)
+    assert [tried] == [course.alone for course in courses(site, terms, terms.kinds, {"n1"})]
+    assert [False] == [course.alone for course in courses(site, terms, terms.kinds, {})], "no accelerator is seen"
 
 
 def test_it_is_one_large_all_reduce():

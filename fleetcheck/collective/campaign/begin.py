@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
@@ -74,8 +74,9 @@ class Together:
         left_out |= self._unclaimed()
         kinds = {name: tuple(node for node in kind if node not in left_out) for name, kind in self.terms.kinds.items()}
         self._note(begun := Begun(self.terms.mode, kinds, left_out, dict(self.hold.held) if self.hold else {}))
-        self.campaign = Campaign(self.run.id, self._courses(kinds), self._launcher(kinds, ready), self.gathering.journal.append,
-                                 self.connections, self._over, self.hold.lost if self.hold else dict, self.gathering.tick, before.kept,
+        planned = courses(self.inventory, self.terms, kinds, self._accelerated)
+        self.campaign = Campaign(self.run.id, planned, self._launcher(kinds, ready), self.gathering.journal.append, self.connections,
+                                 self._over, self.hold.lost if self.hold else dict, self.gathering.tick, before.kept,
                                  {node: "left out" for node in left_out})
         try:
             self.campaign.go()
@@ -91,14 +92,10 @@ class Together:
         """Of all kinds, over connections of their own."""
         found = []
         for names in filter(None, kinds.values()):
-            nodes = {name: self.nodes[name] for name in names}
+            nodes, on = {name: self.nodes[name] for name in names}, device(self.nodes[names[0]], self._accelerated)
             found.append(Ranks(Exchange(log=self.run.path / "gather.log"), nodes, {name: ready[name] for name in names},
-                               _launch_terms(self.run.id, list(nodes.values())), self.terms.mode, self._device(names)))
+                               _launch_terms(self.run.id, list(nodes.values())), self.terms.mode, on))
         return Kinds(found)
-
-    def _device(self, names: Sequence[str]) -> str:
-        """What the ranks of these nodes work on."""
-        return "cuda" if talk.device(self.nodes[names[0]]) != "cpu" and names[0] in self._accelerated else "cpu"
 
     def _note(self, begun: Begun) -> None:
         self.gathering.journal.append(campaign_line(self.run.id, begun, _now()))
@@ -106,13 +103,6 @@ class Together:
     def _release(self) -> None:
         for said in self.hold.release() if self.hold else ():
             self.gathering.exchange.log.warning(said)  # type: ignore[attr-defined]
-
-    def _courses(self, kinds: Mapping[str, Sequence[str]]) -> list[Course]:
-        """Planned over all nodes of a kind, also those that stay out, so that pairs are those that the run's items are about."""
-        return [Course(topology({name: self.nodes[name].labels for name in self.terms.kinds[profile]}), self.terms.mode,
-                       limits(self.inventory.profiles[profile], stand_in(self.nodes[kind[0]], self.inventory)),
-                       self.terms.by_themselves and nvlink_sharp(self.inventory.profiles[profile]) and self._device(kind) == "cuda")
-                for profile, kind in kinds.items() if len(kind) > 1]
 
     def _over(self) -> str:
         return self.terms.over(datetime.datetime.now().astimezone())
@@ -166,6 +156,25 @@ class Together:
         self._release()
         for offset in self.offsets.values():
             offset.cancel()
+
+
+def courses(inventory: Inventory, terms: Terms, kinds: Mapping[str, Sequence[str]], accelerated: Collection[str]) -> list[Course]:
+    """Planned over all nodes of a kind, also those that stay out, so that pairs are those that the run's items are about. kinds: those that
+    enter, by profile; accelerated: nodes whose torch sees accelerators.
+    """
+    nodes, found = {node.name: node for node in inventory.nodes}, []
+    for profile, kind in kinds.items():
+        if len(kind) > 1:
+            first, of = nodes[kind[0]], inventory.profiles[profile]
+            alone = terms.by_themselves and nvlink_sharp(of) and device(first, accelerated) == "cuda"
+            labels = {name: nodes[name].labels for name in terms.kinds[profile]}
+            found.append(Course(topology(labels), terms.mode, limits(of, stand_in(first, inventory)), alone))
+    return found
+
+
+def device(node: Node, accelerated: Collection[str]) -> str:
+    """What the ranks of this node and its like work on."""
+    return "cuda" if talk.device(node) != "cpu" and node.name in accelerated else "cpu"
 
 
 def _launch_terms(run: str, nodes: Sequence[Node]) -> LaunchTerms:
