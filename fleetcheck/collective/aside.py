@@ -40,7 +40,9 @@ def _kernel(told: object) -> Any:
 
 
 def _way(told: Member) -> list[str]:
-    return list(dict.fromkeys(line for rank in told.ranks for line in rank.transport))[:MOST_LINES]
+    """What every rank says of NVLink SHARP, then the rest."""
+    lines = dict.fromkeys(line for rank in told.ranks for line in rank.transport)
+    return sorted(lines, key=lambda line: "NVLS multicast" not in line)[:MOST_LINES]
 
 
 def _reason(told: object) -> str:

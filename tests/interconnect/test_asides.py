@@ -5,6 +5,7 @@ from told import answered, rank
 
 from fleetcheck.collective.aside import aside, grew
 from fleetcheck.collective.campaign.benches import benches
+from fleetcheck.collective.way import way
 
 
 def test_errors_and_kernel_lines_go_with_the_trial():
@@ -18,6 +19,13 @@ def test_errors_and_kernel_lines_go_with_the_trial():
     assert {"absent": "permission denied: /dev/kmsg"} == bare["kernel"] and {"absent": "no error counters were told"} == bare["grew"]
     assert {"absent": "no error counters were told"} == grew({"links": {"eth0": {"rx_errors": True}}}, {"links": {"eth0": {"rx_errors": "many"}, "lo": 7}})
     assert ["eth0", "mlx5_0/1"] == told["counted"] and [] == bare["counted"]
+
+
+def test_what_each_rank_says_of_nvlink_sharp_is_kept_however_much_the_first_says():
+    said = ["n1:1:2 [0] NCCL INFO NVLS multicast support is available on dev 0", "n1:3:4 [1] NCCL INFO NVLS multicast support is not available on dev 1"]
+    chatty = [f"n1:1:2 [0] NCCL INFO Channel {number:02}/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA" for number in range(60)]
+    kept = aside(answered("n1", [rank(0, transport=[*chatty, said[0]]), rank(1, transport=[said[1]])]))["way"]
+    assert said == kept[:2] and way(kept).nvls is False and way(kept).direct
 
 
 @pytest.mark.parametrize("mode", ["quick", "full"])
