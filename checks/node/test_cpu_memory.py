@@ -13,6 +13,14 @@ def governor(profile):
 
 
 @pytest.fixture
+def poisoned_bytes(memory):
+    """Memory the kernel took out of use; kernels without memory failure handling count none."""
+    if not memory.counts_poison:
+        pytest.skip("this kernel does not count poisoned memory")
+    return memory.poisoned_bytes
+
+
+@pytest.fixture
 def throttle_counters(cpu):
     """The thermal throttle counters; some processors keep none."""
     if "none" in (cpu.throttled.raw or {}):
@@ -84,6 +92,12 @@ def test_memory_has_no_uncorrected_errors(memory, profile):
     """No DIMM counted an uncorrected error since boot. Replace the DIMM. Without an EDAC driver this is not measured."""
     bound = limit(profile, "dram_uncorrected")
     assert not memory.modules().offending(lambda module: module.ue_count not in bound)
+
+
+@pytest.mark.check(component="dram", severity="degraded", action="replace")
+def test_no_memory_page_is_poisoned(poisoned_bytes):
+    """The kernel took no page out of use for errors (HardwareCorrupted). Find the DIMM by EDAC or the event log and replace it."""
+    assert poisoned_bytes == 0, f"{poisoned_bytes} bytes of memory are out of use for errors"
 
 
 @pytest.mark.check(component="dram", severity="warn", action="observe")

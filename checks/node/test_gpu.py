@@ -3,6 +3,7 @@
 import pytest
 
 from fleetcheck.facts.applies import reporting, whole
+from fleetcheck.facts.gpu import clocked_below_peers
 from fleetcheck.facts.gpu_limits import limit
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
@@ -24,6 +25,12 @@ def inforom_gpus(gpus):
 def mig_gpus(gpus):
     """GPUs that can be partitioned."""
     return reporting(gpus, "a MIG mode", lambda gpu: gpu.modes.code("mig_current"), optional=True)
+
+
+@pytest.fixture
+def clocked_gpus(gpus):
+    """GPUs whose driver tells the clock that applications may have."""
+    return reporting(gpus, "an application clock", lambda gpu: gpu.clocks.code("graphics_application_mhz"), optional=True)
 
 
 @pytest.fixture
@@ -98,8 +105,15 @@ def test_compute_mode_is_as_promised(gpus, gpu_profile):
 
 @pytest.mark.check(component="gpu", severity="warn", action="fix-config")
 def test_mig_mode_is_as_promised(mig_gpus, gpu_profile):
-    """GPUs are partitioned, or whole, as the profile says. nvidia-smi -mig 0 or 1, when the node is drained."""
-    assert not mig_gpus.offending(lambda gpu: gpu.modes.mig not in gpu_profile.mig_mode)
+    """GPUs are partitioned, or whole, as the profile says, and stay so after the next reset. nvidia-smi -mig 0 or 1, when drained."""
+    mode = gpu_profile.mig_mode
+    assert not mig_gpus.offending(lambda gpu: gpu.modes.mig not in mode or gpu.modes.mig_pending not in mode)
+
+
+@pytest.mark.check(component="gpu", severity="degraded", action="fix-config")
+def test_no_gpu_is_clocked_below_its_peers(clocked_gpus):
+    """Applications may have the same clock on every GPU of the node. A cap left behind slows every job: nvidia-smi -rac, -rgc."""
+    assert not clocked_gpus.offending(lambda gpu: clocked_below_peers(clocked_gpus, gpu))
 
 
 @pytest.mark.check(component="gpu", severity="warn", action="fix-config")

@@ -7,7 +7,7 @@ from fleetcheck.facts.hardware_limits import limit
 
 @pytest.mark.check(component="monitoring", severity="degraded", action="isolate")
 def test_event_log_has_no_hardware_errors(event_log):
-    """The event log holds no uncorrectable, PCIe or machine check error since shortly before this boot; older ones are history."""
+    """The event log holds no uncorrectable, PCIe or machine check error, no hang and no panic since shortly before this boot."""
     assert not event_log.offending("hardware")
 
 

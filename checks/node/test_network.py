@@ -25,6 +25,12 @@ def test_links_are_up(links):
 
 
 @pytest.mark.check(component="nic", severity="degraded", action="isolate")
+def test_bonds_have_all_their_members(bonds):
+    """Every member of a bonded interface has its link: without one, bandwidth and redundancy are gone. Check its cable."""
+    assert not bonds.offending(lambda member: member.down)
+
+
+@pytest.mark.check(component="nic", severity="degraded", action="isolate")
 def test_links_have_their_speed(links, speed):
     """Every link negotiated its speed; a link that is down has none and is not measured here. Replace the cable."""
     assert not links.offending(lambda link: link.speed_mbits_per_second not in speed)

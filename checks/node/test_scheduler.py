@@ -15,7 +15,7 @@ def slurm(scheduler, services, profile):
 
 @pytest.mark.check(component="scheduler", severity="fatal", action="isolate")
 def test_scheduler_sees_the_node_alive(slurm):
-    """Slurm takes the node for neither down, dead nor unable to end a job. Find out why before resuming it."""
+    """Slurm takes the node for neither down, dead, unable to end a job nor smaller than promised. Find out why before resuming it."""
     assert not alone(slurm).offending(lambda slurm: slurm.out_of_work)
 
 

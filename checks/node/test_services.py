@@ -3,6 +3,7 @@
 import pytest
 
 from fleetcheck.facts.defaults import limit
+from fleetcheck.facts.gpu_fabric import unset
 
 
 @pytest.fixture
@@ -75,8 +76,9 @@ def test_imex_is_ready(imex_state):
 
 @pytest.mark.check(component="fabric", severity="degraded", action="fix-config")
 def test_gpus_are_of_one_nvlink_domain(imex_unit, gpus):
-    """All GPUs of the node tell one cluster UUID and one clique. Look at the partitions of the NVLink switches."""
+    """All GPUs of the node tell one cluster UUID and one clique, and one that is set. Look at the partitions of the NVLink switches."""
     domains = {(gpu.fabric.uuid, gpu.fabric.clique) for gpu in gpus}
+    assert not any(unset(uuid) for uuid, _ in domains), "the cluster UUID is all zeros: the GPUs joined no NVLink domain"
     assert len(domains) == 1, f"cluster and clique differ: {', '.join(f'{uuid} {clique}' for uuid, clique in sorted(domains))}"
 
 

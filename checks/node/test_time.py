@@ -23,3 +23,10 @@ def test_clock_offset_is_small(clock, profile):
 def test_clock_agrees_with_the_controllers(clock, profile):
     """The node's clock lies within the profile's skew of the controller's; the time an answer takes is allowed for."""
     assert clock.skew_seconds in profile.time.skew_seconds
+
+
+@pytest.mark.check(component="time", severity="warn", action="reboot")
+def test_clock_is_quick_to_read(clock):
+    """The kernel reads the time from the processor, not over a bus (hpet, acpi_pm). Reboot; if it stays, look at firmware and tsc=."""
+    slow = clock.slow_source
+    assert not slow, f"the clock source is {slow}: every look at the clock is slow"

@@ -21,7 +21,14 @@ from fleetcheck.view import Nested, Reading, View
 LOCAL_REFERENCES = ("00000000", "7F7F0101", "7F7F0100", "127.127.1.1", "127.127.1.0")
 """No reference, or chronyd set to follow its own clock."""
 UNSYNCHRONISED_STRATUM = 16
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "day": 86400.0, "days": 86400.0}
+_SPAN = r"\d+(?:\.\d+)?(?:ns|us|µs|ms|s|min|h|d|days?)"
+QUICK_CLOCKSOURCES = frozenset({
+    "tsc", "tsc-early", "arch_sys_counter", "timebase", "riscv_clocksource", "kvm-clock", "xen", "hyperv_clocksource_tsc_page",
+    "hyperv_clocksource_msr",
+})
+SLOW_CLOCKSOURCES = frozenset({"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"})
+"""Read over a bus: a microsecond and more for every look at the clock, which a rank takes thousands of times a second."""
 
 
 def tracking(text: str) -> dict[str, str]:
@@ -46,6 +53,18 @@ def without_source(rows: Mapping[str, str]) -> str:
     return f"stratum {stratum}" if not 0 < stratum < UNSYNCHRONISED_STRATUM else ""
 
 
+def none_selected(text: str) -> str:
+    """Why chrony only remembers a source: of those that ``chronyc sources`` lists it has selected none; else empty.
+
+    >>> none_selected("^? 10.0.0.1   2   6   0   -   +0ns[   +0ns] +/-    0ns")
+    'none of its 1 sources is selected, it goes by what it remembers'
+    """
+    states = re.findall(r"^[\^=#]([*+\-?x~])\s", text, re.MULTILINE)
+    if not states or "*" in states:
+        return ""
+    return f"none of its {len(states)} sources is selected, it goes by what it remembers"
+
+
 def chrony_offset_seconds(rows: Mapping[str, str]) -> float:
     """System time against NTP time, positive when fast.
 
@@ -64,10 +83,26 @@ def timesyncd_offset_seconds(text: str) -> float:
     >>> timesyncd_offset_seconds("       Offset: -1.250ms\\n")
     -0.00125
     """
-    found = re.search(r"^\s*Offset: ([+-]?\d+(?:\.\d+)?)(ns|us|µs|ms|s|min)\s*$", text, re.MULTILINE)
+    found = re.search(rf"^\s*Offset: ([+-]?)((?:{_SPAN})(?: {_SPAN})*)\s*$", text, re.MULTILINE)
     if not found:
         raise NotMeasured("no offset in timedatectl timesync-status")
-    return float(found[1]) * _UNITS[found[2]]
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in re.findall(r"(\d+(?:\.\d+)?)(\D+?)(?: |$)", found[2]))
+    return -seconds if found[1] == "-" else seconds
+
+
+def ntpd_offset_seconds(text: str) -> float:
+    """The offset of the peer that ntpd follows, by ``ntpq -pn``, which counts milliseconds; raises NotMeasured without one.
+
+    >>> ntpd_offset_seconds("*10.0.0.1  .GPS.  1 u  33  64  377  0.213  -812.042  0.030\\n")
+    -0.812042
+    """
+    rows = [line.split() for line in text.splitlines() if line[:1] in ("*", "o")]
+    if not rows or len(rows[0]) < 10:
+        raise NotMeasured("ntpq names no peer that ntpd follows")
+    try:
+        return float(rows[0][8]) / 1000
+    except ValueError:
+        raise NotMeasured(f"ntpq: not an offset: {rows[0][8]!r:.40}") from None
 
 
 def asked(evidence: Evidence) -> dict[str, float]:
@@ -96,7 +131,7 @@ class Clock(View):
         """Why the clock follows no source, or empty. chrony speaks first, then systemd; NotMeasured when neither can."""
         rows = self._chrony()
         if not isinstance(rows, Absent):
-            return noted("clock.unsynchronised", without_source(rows))
+            return noted("clock.unsynchronised", without_source(rows) or none_selected(self._sources()))
         said = self._said("timedatectl")
         found = re.search(r"^NTPSynchronized=(yes|no)$", said, re.MULTILINE) if isinstance(said, str) else None
         if not found:
@@ -114,7 +149,18 @@ class Clock(View):
         if not isinstance(rows, Absent):
             return noted("clock.offset_seconds", chrony_offset_seconds(rows))
         said = self._said("timesync")
+        peers = self._said("ntpd") if isinstance(self.raw, Mapping) and "ntpd" in self.raw else Absent("ntpq was not asked")
+        if not isinstance(peers, Absent) and (isinstance(said, Absent) or "Offset:" not in said):
+            return noted("clock.offset_seconds", ntpd_offset_seconds(peers))
         return noted("clock.offset_seconds", timesyncd_offset_seconds("" if isinstance(said, Absent) else said))
+
+    @property
+    def slow_source(self) -> str:
+        """The clock source where it is a slow one, else empty; NotMeasured for one that nobody knows."""
+        source = str(measured(self.clocksource))
+        if source not in QUICK_CLOCKSOURCES | SLOW_CLOCKSOURCES:
+            raise NotMeasured(f"not a clock source that is known: {source!r:.60}")
+        return source if source in SLOW_CLOCKSOURCES else ""
 
     @property
     def skew_seconds(self) -> float:
@@ -123,6 +169,13 @@ class Clock(View):
         said, asked = self.wall_clock_seconds, self.asked.started_seconds
         answered = asked + self.asked.seconds
         return noted("clock.skew_seconds", max(said - answered, 0.0) + min(said - asked, 0.0))
+
+    def _sources(self) -> str:
+        """chrony's list of sources."""
+        said = self._said("chrony_sources")
+        if isinstance(said, Absent):
+            raise NotMeasured(said.reason)
+        return said
 
     def _chrony(self) -> dict[str, str] | Absent:
         said = self._said("chrony_tracking")

@@ -40,6 +40,7 @@ LIMITS: Mapping[str, Bound] = {
     "memlock_bytes": _bound("bytes", "NVIDIA NCCL documentation: ulimit -l unlimited; 64 GiB at least; unverified", low=1 << 36),
     "open_files": _bound("files", "a rank opens thousands of files and sockets; common data-centre setting; unverified", low=65536),
     "tasks_percent": _bound("%", "common alert level; unverified", high=80),
+    "other_mounts_free_percent": _bound("%", "drives of fstab that the profile does not name: less than 5 % free is full", low=5),
     "scratch_seconds": _bound("s", "a small file on a healthy shared file system takes milliseconds; unverified", high=2),
     "torch_import_seconds": _bound("s", "a cold import from a local disk takes 5 to 15 s; unverified", high=60),
     "exporter_age_seconds": _bound("s", "two intervals of a minute, the longest usual one; unverified", high=120),

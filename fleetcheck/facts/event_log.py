@@ -40,11 +40,17 @@ def _kind(name: str, sensor: str, event: str, state: bool, severity: str = "", a
 KINDS = (
     _kind("noted", "", r"\bCorrectable", False),
     _kind("hardware", "", r"\bUncorrectable|\bBus Fatal Error|PCI [PS]ERR|NVIDIA_MCA_Error|Fatal NMI|IERR|CATERR|"
-          r"Machine Check|Bus Timeout|I/O channel check|Thermal Trip", False),
-    _kind("supply", r"Power Supply|PSU?\b|PS\d|PWS", r"AC lost|input lost|Failure detected|Predictive failure|Config Error", True),
-    _kind("alarm", r"\bFan|^FAN", r"Lower Critical|Lower Non-recoverable|Failure", True, "degraded", "replace"),
+          r"Machine Check|Bus Timeout|Bus Degraded|I/O channel check|Thermal Trip|FRB\d|BIST failure|Memory Device Disabled|"
+          r"Startup/Init(?:ialization)? failure|Run-time critical stop", False),
+    _kind("hardware", r"Watchdog", r"Hard reset|Power (?:down|cycle)", False),
+    _kind("hardware", r"Memory", r"\bParity", False),
+    _kind("hardware", r"Processor|Memory|Slot|Cable|Interconnect", r"Config(?:uration)? Error|Fault Status", False),
+    _kind("supply", r"Power Supply|PSU?\b|PS\d|PWS",
+          r"AC lost|AC out-of-range|input lost|Failure detected|Predictive failure|Config Error", True),
+    _kind("alarm", r"\bFan|^FAN|Cooling Device", r"Lower Critical|Lower Non-recoverable|Failure|Transition to (?:Critical|Non-recoverable)|"
+          r"Device (?:Absent|Removed)", True, "degraded", "replace"),
     _kind("alarm", r"Drive", r"Drive Fault|Predictive Failure", True, "degraded", "replace"),
-    _kind("alarm", "", r"(Upper|Lower) (Critical|Non-recoverable)", True),
+    _kind("alarm", "", r"(Upper|Lower|Transition to) (Critical|Non-recoverable)", True),
 )
 """facebookresearch/gcm check_ipmitool for the hardware errors; IPMI 2.0 specification, tables 42-2 and 42-3, for the words."""
 

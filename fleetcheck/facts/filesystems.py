@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fleetcheck.absent import Absent
+from fleetcheck.facts.defaults import limit
 from fleetcheck.facts.growth import noted
 from fleetcheck.inventory import Node
 from fleetcheck.profile import FilesystemProfile, Profile
@@ -109,18 +110,55 @@ class Wanted(View):
 
 
 class Filesystems(Parts[Mount]):
-    """The profile's mounts; ``wanted`` are those of fstab."""
+    """The profile's mounts; ``wanted`` are those of fstab. answering, disks: with them the node's other mounts over a network, and
+    the other drives that fstab wants writable, which the profile need not name."""
 
-    def __init__(self, mounts: list[Mount], wanted: Parts[Wanted]) -> None:
+    def __init__(self, mounts: list[Mount], wanted: Parts[Wanted], others: Callable[[str], Parts[Mount]]) -> None:
         super().__init__(mounts, "mounts", len(mounts))
         self.wanted = wanted
+        self._others = others
+
+    @property
+    def answering(self) -> Parts[Mount]:
+        """All that should answer."""
+        return self._with("remote", "disks")
+
+    @property
+    def disks(self) -> Parts[Mount]:
+        """All that should be writable and have room."""
+        return self._with("disks")
+
+    def _with(self, *kinds: str) -> Parts[Mount]:
+        others = [self._others(kind) for kind in kinds]
+        views = [*self.present, *(mount for each in others for mount in each.present)]
+        return Parts(views, "mounts", unreadable=[gap for each in others for gap in each.unreadable])
 
 
 def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Filesystems:
-    """One part per mount of the profile."""
+    """One part per mount of the profile, and the node's others."""
     listed, room = data.get("mounts"), data.get("room")
     mounts = [Mount(_mount(each.mount, listed, room), each) for each in profile.filesystems]
-    return Filesystems(mounts, _wanted(data.get("fstab"), listed))
+    return Filesystems(mounts, _wanted(data.get("fstab"), listed), lambda kind: _others(data, kind, profile))
+
+
+def _others(data: Mapping[str, Any], kind: str, profile: Profile) -> Parts[Mount]:
+    """Mounts of one kind that the profile does not name; those that may not be asked are left out: nobody promised that they may."""
+    named, room = {each.mount for each in profile.filesystems}, data.get("room")
+    listed, told = data.get(kind, []), room if isinstance(room, Mapping) else {}
+    places = listed if isinstance(listed, list) else [listed]
+    gaps = [f"filesystems.{kind}: not a mount: {place!r:.60}" for place in places if not isinstance(place, str)]
+    least = limit(profile, "other_mounts_free_percent")
+    views = [
+        Mount(_mount(place, data.get("mounts"), room), FilesystemProfile(mount=place, free_percent=least, inodes_free_percent=least))
+        for place in dict.fromkeys(place for place in places if isinstance(place, str))
+        if place not in named and not _refused(told.get(place))
+    ]
+    return Parts(views, "mounts", unreadable=gaps)
+
+
+def _refused(told: Any) -> bool:
+    """Whether the kernel said that this user may not ask, or knows no such place any more."""
+    return isinstance(told, Mapping) and isinstance(told.get("errno"), int) and told["errno"] not in STALE
 
 
 def _mount(mount: str, listed: Any, room: Any) -> dict[str, Any]:

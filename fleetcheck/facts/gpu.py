@@ -14,7 +14,7 @@ from fleetcheck.facts.gpu_growth import Growth
 from fleetcheck.facts.gpu_link import NvLink
 from fleetcheck.facts.gpu_memory import Ecc, Memory, Remap, Retired
 from fleetcheck.facts.gpu_process import Processes
-from fleetcheck.facts.gpu_state import IDLE, POWER_CAP, SAMPLES, Calls, Identity, Modes, Pcie, Power, Samples, Thermal
+from fleetcheck.facts.gpu_state import IDLE, POWER_CAP, SAMPLES, Calls, Clocks, Identity, Modes, Pcie, Power, Samples, Thermal
 from fleetcheck.facts.section import UNSUPPORTED, Section
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
@@ -36,6 +36,7 @@ class Gpu(Section):
     retired = Nested(Retired)
     thermal = Nested(Thermal)
     power = Nested(Power)
+    clocks = Nested(Clocks)
     pcie = Nested(Pcie)
     nvlink = Nested(NvLink)
     fabric = Nested(Fabric)
@@ -175,6 +176,16 @@ def hotter_than_peers(gpus: Parts[Gpu], gpu: Gpu, allowed: Bound | None) -> Any:
     excused = gpu.samples.highest_power_watts > 1.25 * median(draws) + 25 or gpu.too_hot(allowed)
     above = 0 if excused else gpu.thermal.temperature_celsius - median(temperatures)
     return gpu.thermal.derived("celsius_above_the_node_median", above)
+
+
+def clocked_below_peers(gpus: Parts[Gpu], gpu: Gpu) -> Any:
+    """Whether applications get a lower clock on this GPU than on most of the node."""
+    clocks = [other.clocks.graphics_application_mhz for other in gpus.present]
+    untold = next((clock for clock in clocks if isinstance(clock, Absent)), None)
+    if untold is not None:
+        return untold
+    mine, usual = gpu.clocks.graphics_application_mhz, median(clocks)
+    return mine < usual and Concern(f"applications get {mine} MHz, {usual:g} MHz on most GPUs of the node")
 
 
 def held_back_below_cap(gpu: Gpu, fraction: Any) -> Concern | bool:

@@ -21,6 +21,11 @@ SUMMARIES = {2: "unhealthy", 3: "limited capacity"}
 """NVML_GPU_FABRIC_HEALTH_SUMMARY_*; 0 not supported, 1 healthy."""
 
 
+def unset(uuid: str) -> bool:
+    """Whether a cluster UUID is all zeros: right on a board that is a domain by itself, not where NVLinks reach other nodes."""
+    return not uuid.strip("0-")
+
+
 class Fabric(Section):
     """The NVSwitch fabric as this GPU sees it; status, an NVML return code, counts once state is completed."""
 

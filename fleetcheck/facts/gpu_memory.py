@@ -26,8 +26,10 @@ class Ecc(Section):
 
     @property
     def volatile_uncorrected(self) -> Any:
-        """Uncorrected errors since the driver was loaded: the total, or the counter of device memory where that says more."""
-        return self.highest("volatile_uncorrected", "dram_volatile_uncorrected")
+        """Uncorrected errors since the driver was loaded: the total, or the counter of one kind of memory where that says more."""
+        found = [self.highest("volatile_uncorrected", f"{kind}_volatile_uncorrected") for kind in ("dram", "sram")]
+        told = [count for count in found if not isinstance(count, Absent)]
+        return max(told) if len(told) == 2 or any(told) else next(count for count in found if isinstance(count, Absent))
 
     @property
     def mode(self) -> Any:

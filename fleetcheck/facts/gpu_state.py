@@ -34,7 +34,16 @@ class Identity(Section):
     uuid = Reading(str)
     serial = Reading(str)
     vbios = Reading(str)
-    gsp_firmware = Reading(str)
+    gsp_enabled = Reading(int)
+
+    @property
+    def gsp_firmware(self) -> Any:
+        """Its version; ``none`` where the driver was told to do without it."""
+        version = self.get("gsp_firmware", str)
+        if isinstance(version, Absent) and self.code("gsp_enabled") == "SUCCESS" and not self.gsp_enabled:
+            return self.derived("gsp_firmware", "none")
+        return version
+
     inforom_code = Reading(str)
 
 
@@ -57,6 +66,11 @@ class Modes(Section):
         return self.word("mig_current", ENABLED)
 
     @property
+    def mig_pending(self) -> Any:
+        """The MIG mode after the next reset; the present one where the driver does not tell."""
+        return self.word("mig_pending", ENABLED) if self.code("mig_pending") == "SUCCESS" else self.mig
+
+    @property
     def recovery_action(self) -> Concern | bool:
         """What the driver asks for before this GPU can be used again; False when nothing."""
         action = self.get("recovery_action", int)
@@ -76,6 +90,21 @@ class Power(Section):
     """Limits in watts."""
 
     enforced_limit_watts = Reading(float)
+    management_limit_watts = Reading(float)
+
+    @property
+    def limit_watts(self) -> Any:
+        """What the GPU may draw: the lower of the limit in force and the one that was set."""
+        if self.code("management_limit_watts") != "SUCCESS":
+            return self.enforced_limit_watts
+        enforced, managed = self.enforced_limit_watts, self.management_limit_watts
+        return enforced if isinstance(enforced, Absent) or enforced <= managed else managed
+
+
+class Clocks(Section):
+    """Megahertz."""
+
+    graphics_application_mhz = Reading(int)
 
 
 class Pcie(Section):

@@ -61,6 +61,12 @@ class Memory(View):
         """HardwareCorrupted: pages the kernel took out of use after uncorrected errors."""
         return self._size("HardwareCorrupted")
 
+    @property
+    def counts_poison(self) -> bool:
+        """Whether this kernel tells how much it took out of use; NotMeasured when it told nothing."""
+        bool(self.total_bytes)
+        return "HardwareCorrupted" in self.raw["info_bytes"]
+
     def _size(self, name: str) -> int:
         raw = self.raw.get("info_bytes") if isinstance(self.raw, Mapping) else self.raw
         size: int = View(raw, "memory.info_bytes").get(name, int)

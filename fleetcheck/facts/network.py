@@ -91,6 +91,32 @@ def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Parts[Link]:
     )
 
 
+class Member(View):
+    """One interface of a bond."""
+
+    __slots__ = ()
+    mii_status = Reading(str)
+
+    @property
+    def down(self) -> Concern | None:
+        """Why its bond goes without it."""
+        return None if self.mii_status == "up" else Concern(f"MII status {self.mii_status}: its bond goes without it")
+
+
+def build_bonds(data: Mapping[str, Any], profile: Profile, node: Node) -> Parts[Member]:
+    """The members of all bonds; skips where there is none."""
+    bonds = data.get("bonds")
+    if not isinstance(bonds, Mapping):
+        return Parts([], "members of bonds", unreadable=["network.bonds is missing from the answer"])
+    if not bonds:
+        pytest.skip("the node bonds no interfaces")
+    rows = [(bond, name, status) for bond, told in bonds.items() if isinstance(told, Mapping) and "absent" not in told
+            for name, status in told.items()]
+    gaps = [f"{bond}: no member was told" for bond, told in bonds.items() if not told or "absent" in told]
+    views = [Member({"mii_status": status}, "bond", Part("nic", f"{name} of {bond}", name)) for bond, name, status in rows]
+    return Parts(views, "members of bonds", unreadable=gaps)
+
+
 def expected(profile: Profile) -> LinkProfile:
     """What the profile expects of its interfaces."""
     assert profile.links is not None

@@ -28,6 +28,7 @@ CEILINGS = {
 }
 """Where the counters of PortCounters stop for good (InfiniBand Architecture Specification, 16.1.3.5)."""
 NO_DEVICES = "no RDMA device at all"
+NO_LID = ("0x0", "0", "0xffff", "0x0000")
 
 
 class Hca(View):
@@ -65,7 +66,7 @@ class Hca(View):
         """Why the port carries nothing; INIT is a port without a subnet manager, which is the fabric's matter."""
         state, physical = self.state, ""
         if state == "ACTIVE" and self.physical_state in ("LinkUp", "Link Up"):
-            return None
+            return self._without_lid()
         if state == NO_DEVICES:  # all of them at once is a driver that is not loaded, not eight broken cards
             return Concern(f"{NO_DEVICES}: load the driver", "degraded", "fix-config")
         if state != "not present":
@@ -74,6 +75,12 @@ class Hca(View):
         if state in ("INIT", "ARMED"):
             return Concern(f"state {state}{physical}: no subnet manager has set it up", "degraded", "observe")
         return Concern(f"state {state}{physical}")
+
+    def _without_lid(self) -> Concern | None:
+        """An InfiniBand port that no subnet manager gave an address, though it is up; RoCE has none."""
+        if self.link_layer != "InfiniBand" or self.lid not in NO_LID:
+            return None
+        return Concern(f"ACTIVE with LID {self.lid}: no subnet manager has given it an address", "degraded", "observe")
 
     def errors_per_second(self, *names: str, kind: str = "counters") -> float:
         """Growth of several counters together; NotMeasured when one stands at its ceiling, where no growth shows."""

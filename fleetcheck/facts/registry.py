@@ -85,6 +85,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("memory", "memory", memory.build),
     Fact("filesystems", "filesystems", filesystems.build),
     Fact("links", "network", network.build),
+    Fact("bonds", "network", network.build_bonds),
     Fact("hcas", "rdma", rdma.build),
     Fact("clock", "time", clock.build, timed=True),
     Fact("drives", "drives", drives.build, "facts-slow"),

@@ -32,9 +32,11 @@ OUT = frozenset({"DOWN", "NOT_RESPONDING", "NO_RESPOND", "FAIL", "FAILING", "FAI
 DRAINED = frozenset({"DRAIN", "DRAINED", "DRAINING", "DRNG"})
 PLANNED_OUT = frozenset({"MAINT", "MAINTENANCE", "RESERVED", "RESV", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED"})
 """Flags that say why a node is out: a reservation, or a reboot somebody asked for."""
-DEAD = re.compile(r"not responding|unexpectedly rebooted|kill task failed", re.IGNORECASE)
-SCRIPT = re.compile(r"(?:prolog|epilog)\b.*(?:error|fail)", re.IGNORECASE)
-"""Slurm's own reasons: slurmctld's "Prolog error", slurmd's "Epilog error", "Prolog/Epilog failure"."""
+DEAD = re.compile(r"not responding|unexpectedly rebooted|kill task failed|reboot timed out|resumetimeout reached", re.IGNORECASE)
+UNFIT = re.compile(r"^low (?:realmemory|tmpdisk|cores|cpus|socket)|gres/\S+ count|duplicate jobid|slurmdspooldir is full", re.IGNORECASE)
+"""Reasons for which slurmctld itself drains a node that registers with less than slurm.conf promises."""
+SCRIPT = re.compile(r"(?:prolog|epilog)\b.*(?:error|fail)|batch job complete failure", re.IGNORECASE)
+"""Slurm's own reasons: slurmctld's "Prolog error", slurmd's "Epilog error", "Prolog/Epilog failure", "batch job complete failure"."""
 OWN = ("slurm", "root", "")
 BY = re.compile(r"\s*\[([^@\]]*)@[^\]]*\]\s*$")
 
@@ -138,7 +140,9 @@ def _out_of_work(told: Told) -> Concern | None:
     shown = f"Slurm: {'+'.join(sorted(states))}, reason {why or 'none'!r}"
     if states & OUT and (states & {"NOT_RESPONDING", "NO_RESPOND"} or DEAD.search(why) or told.by in OWN):
         return Concern(shown)
-    return Concern(shown) if states & DRAINED and DEAD.search(why) and not _ours(why) else None
+    if not states & DRAINED or _ours(why):
+        return None
+    return Concern(shown) if DEAD.search(why) else Concern(shown, "degraded", "fix-config") if UNFIT.search(why) else None
 
 
 def _failed_script(told: Told) -> Concern | None:

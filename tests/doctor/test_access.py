@@ -57,10 +57,10 @@ def test_a_reason_that_names_several_tries_is_several_gaps():
     assert ["/dev/kmsg", "dmesg"] == [gap.what for gap in said.gaps]
 
 
-def test_one_of_two_clock_programs_is_enough():
-    chrony = {"absent": "program not found: chronyc"}
-    assert "full" == access({"a": chrony}).state
-    assert "partly" == access({"a": chrony, "b": {"absent": "program not found: timedatectl"}}).state
+def test_one_of_three_clock_programs_is_enough():
+    gone = {name: {"absent": f"program not found: {name}"} for name in ("chronyc", "ntpq", "timedatectl")}
+    assert "full" == access({"a": gone["chronyc"], "b": gone["ntpq"]}).state
+    assert "partly" == access(gone).state
 
 
 def test_a_missing_driver_library_is_named_with_its_cure():

@@ -77,6 +77,24 @@ def read_only(machine: Machine) -> None:
     machine.write("/proc/mounts", "/dev/md0 / ext4 ro,relatime 0 0\nserver:/e /shared nfs4 rw 0 0\n")
 
 
+def other_mount(mounted: str, wanted: str) -> Callable[[Machine], None]:
+    def write(machine: Machine) -> None:
+        machine.write("/proc/mounts", f"/dev/md0 / ext4 rw 0 0\nserver:/e /shared nfs4 rw 0 0\n{mounted}\n")
+        machine.write("/etc/fstab", f"/dev/md0 / ext4 defaults 0 1\n{wanted}\n")
+        machine.write(f"{mounted.split()[1]}/.keep", "")
+
+    return write
+
+
+def ntpd(milliseconds: str) -> Callable[[Machine], None]:
+    def write(machine: Machine) -> None:
+        machine.without_program("chronyc")
+        machine.program("timedatectl", "NTPSynchronized=yes\n")
+        machine.program("ntpq", f"*10.0.0.1  .GPS.  1 u  33  64  377  0.213  {milliseconds}  0.030\n")
+
+    return write
+
+
 def crash_dump(machine: Machine) -> None:
     machine.write("/sys/fs/pstore/dmesg-efi_pstore-1", "Panic#1\n")
 
@@ -92,15 +110,18 @@ FAULTS = [
     ("a DIMM is missing", wrote("/proc/meminfo", "MemTotal:  31000000 kB\n"), "test_memory_is_all_there", ""),
     ("an uncorrected error", wrote("/sys/devices/system/edac/mc/mc0/dimm0/dimm_ue_count", "1\n"), "test_memory_has_no_uncorrected_errors", "DIMM P1-DIMMA1"),
     ("an uncorrected error of no DIMM", wrote("/sys/devices/system/edac/mc/mc0/ue_count", "2\n"), "test_memory_has_no_uncorrected_errors", "memory controller mc0"),
+    ("poisoned memory", wrote("/proc/meminfo", "MemTotal:  66000000 kB\nHardwareCorrupted:  8 kB\n"), "test_no_memory_page_is_poisoned", "8192 bytes"),
     ("fragmented memory", wrote("/proc/buddyinfo", "Node 0, zone   Normal  900 800 700 60 50 40 30 20 1 0 0\n"), "test_memory_is_not_fragmented", ""),
     ("swap on a disk", wrote("/proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 8000 0 -2\n"), "test_swap_is_off", ""),
     ("a mount is missing", wrote("/proc/mounts", "/dev/md0 / ext4 rw 0 0\n"), "test_mounts_are_mounted", "/shared"),
     ("a line of fstab is not mounted", wrote("/etc/fstab", "UUID=3 /data xfs defaults 0 0\n"), "test_fstab_is_mounted", "/data"),
     ("a local folder for the shared one", wrote("/proc/mounts", "/dev/md0 / ext4 rw 0 0\n/dev/md0 /shared ext4 rw 0 0\n"), "test_mounts_are_of_the_right_type", "/shared"),
+    ("a data drive is read-only", other_mount("/dev/md1 /data xfs ro 0 0", "/dev/md1 /data xfs defaults 0 0"), "test_mounts_are_writable", "/data: read_only True"),
     ("root is read-only", read_only, "test_mounts_are_writable", "/: read_only True"),
     ("no carrier", wrote(f"{NET}/carrier", "0\n"), "test_links_are_up", "eth0: operstate up, no carrier"),
     ("operstate down", wrote(f"{NET}/operstate", "down\n"), "test_links_are_up", "eth0: operstate down"),
     ("no such interface", wrote(NET, None), "test_links_are_up", "eth0: operstate not present"),
+    ("a bond lost a member", wrote("/proc/net/bonding/bond0", hostmachine.BOND.replace("up", "down")), "test_bonds_have_all_their_members", "eth0 of bond0: MII status down"),
     ("a slow link", wrote(f"{NET}/speed", "1000\n"), "test_links_have_their_speed", "speed_mbits_per_second 1000 (limit ≥ 25000)"),
     ("half duplex", wrote(f"{NET}/duplex", "half\n"), "test_links_are_full_duplex", "duplex half"),
     ("a small MTU", wrote(f"{NET}/mtu", "1500\n"), "test_links_have_their_mtu", "mtu_bytes 1500"),
@@ -126,6 +147,9 @@ FAULTS = [
     ("no time source", printed("chronyc", hostmachine.TRACKING.replace("Normal", "Not synchronised")), "test_clock_follows_a_source", "Not synchronised"),
     ("its own clock", printed("chronyc", hostmachine.TRACKING.replace("0A14FF0A (10.20.255.10)", "7F7F0101 ()")), "test_clock_follows_a_source", "its own clock"),
     ("systemd alone, not synchronised", lambda m: [m.without_program("chronyc"), m.program("timedatectl", "NTPSynchronized=no\n")], "test_clock_follows_a_source", "NTPSynchronized=no"),
+    ("no source selected", printed("chronyc", hostmachine.TRACKING + "^? 10.20.255.10   2   6   0   -   +0ns[   +0ns] +/-    0ns\n"), "test_clock_follows_a_source", "none of its 1 sources"),
+    ("ntpd half a second off", ntpd("512.0"), "test_clock_offset_is_small", "0.512"),
+    ("a clock read over a bus", wrote("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n"), "test_clock_is_quick_to_read", "hpet"),
     ("a clock half a second off", printed("chronyc", hostmachine.TRACKING.replace("0.000021000", "0.500000000")), "test_clock_offset_is_small", "-0.5"),
     ("a clock of another year", printed("date", "1700000000.5\n"), "test_clock_agrees_with_the_controllers", "clock.skew_seconds -"),
     ("a panic in the boot before", lambda m: m.previous_boot("Kernel panic - not syncing: Fatal exception"), "test_boot_before_did_not_end_in_a_panic", "Kernel panic"),

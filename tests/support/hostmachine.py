@@ -28,6 +28,7 @@ ERRORS = ("symbol_error", "port_rcv_errors", "local_link_integrity_errors", "exc
 HARDWARE = ("local_ack_timeout_err", "rnr_nak_retry_err", "packet_seq_err", "req_cqe_error", "out_of_buffer")
 FRAMES = ("rx_crc_errors", "rx_frame_errors", "rx_length_errors", "tx_carrier_errors", "rx_missed_errors", "rx_fifo_errors",
           "rx_errors", "rx_dropped")
+BOND = "Bonding Mode: IEEE 802.3ad Dynamic link aggregation\nMII Status: up\n\nSlave Interface: eth0\nMII Status: up\n"
 TRACKING = """Reference ID    : 0A14FF0A (10.20.255.10)
 Stratum         : 3
 Ref time (UTC)  : Mon Nov 30 08:00:00 2026
@@ -146,6 +147,7 @@ def healthy_files() -> dict[str, str]:
         f"{edac}/mc0/dimm0/dimm_ue_count": "0\n", f"{edac}/mc0/dimm0/dimm_label": "P1-DIMMA1\n", f"{edac}/mc0/dimm0/dimm_location": "channel 0\n",
         "/proc/mounts": "/dev/md0 / ext4 rw,relatime 0 0\n10.0.0.9:/export /shared nfs4 rw,hard 0 0\nproc /proc proc rw 0 0\n",
         "/etc/fstab": "# made at install\nUUID=1 / ext4 defaults 0 1\n10.0.0.9:/export /shared nfs4 hard 0 0\nUUID=2 /spare xfs noauto 0 0\n",
+        "/proc/net/bonding/bond0": BOND,
         f"{net}/operstate": "up\n", f"{net}/carrier": "1\n", f"{net}/speed": "25000\n", f"{net}/duplex": "full\n", f"{net}/mtu": "9000\n",
         f"{net}/carrier_changes": "2\n", f"{net}/address": "94:6d:ae:00:00:01\n", "/sys/class/net/bonding_masters": "\n", "/sys/class/net/lo/operstate": "unknown\n",
         "/sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc\n",

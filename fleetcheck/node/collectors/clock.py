@@ -11,6 +11,7 @@ READS = (
     ("chronyc -n sources", "any user"),
     ("timedatectl show", "any user"),
     ("timedatectl timesync-status", "any user"),
+    ("ntpq -pn", "any user"),
     ("/sys/devices/system/clocksource/clocksource0", "any user"),
 )
 
@@ -25,6 +26,7 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
         "chrony_sources": output(host, ["chronyc", "-n", "sources"], 10),
         "timedatectl": output(host, ["timedatectl", "show"], 10),
         "timesync": output(host, ["timedatectl", "timesync-status", "--no-pager"], 10),
+        "ntpd": output(host, ["ntpq", "-pn"], 10),
         "clocksource": text(host, SOURCES + "/current_clocksource"),
         "clocksources": text(host, SOURCES + "/available_clocksource"),
     }

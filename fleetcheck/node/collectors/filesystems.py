@@ -12,28 +12,40 @@ from fleetcheck.node.host import Host, HostTimeout, absent
 READS = (
     ("/proc/mounts", "any user"),
     ("/etc/fstab", "any user"),
-    ("statvfs of every mount named", "any user"),
+    ("statvfs of every mount named, of network mounts and of disks in fstab", "any user"),
 )
 
 DEADLINE_SECONDS = 5.0
 NOWHERE = ("none", "swap", "ignore")
+REMOTE = frozenset((
+    "nfs", "nfs4", "lustre", "ceph", "beegfs", "beegfs_nodev", "gpfs", "cifs", "smb3", "wekafs", "panfs", "pvfs2", "fuse.glusterfs",
+    "fuse.juicefs", "fuse.ceph",
+))
+LOCAL = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "jfs"))
 OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
     """{mounts, fstab, room: {mount: statvfs numbers}}."""
-    mounts = entries(host, "/proc/mounts")
-    return {"mounts": mounts, "fstab": entries(host, "/etc/fstab"), "room": rooms(host, asked(settings, mounts))}
+    mounts, fstab = entries(host, "/proc/mounts"), entries(host, "/etc/fstab")
+    named = list(settings.get("mounts", ()))
+    return {
+        "mounts": mounts, "fstab": fstab, "room": rooms(host, sorted(set(named + remote(mounts) + disks(mounts, fstab)))),
+        "remote": remote(mounts), "disks": disks(mounts, fstab),
+    }
 
 
-def asked(settings: Dict[str, Any], mounts: Any) -> List[str]:
-    """The profile's mounts, and everything served over a network: that is where handles go stale."""
-    remote = (
-        [row["mount"] for row in mounts if row["type"] in ("nfs", "nfs4", "lustre", "ceph", "beegfs", "gpfs", "cifs")]
-        if isinstance(mounts, list)
-        else []
-    )
-    return sorted(set(settings.get("mounts", ())) | set(remote))
+def remote(mounts: Any) -> List[str]:
+    """Everything served over a network: that is where handles go stale."""
+    return [row["mount"] for row in mounts if row["type"] in REMOTE] if isinstance(mounts, list) else []
+
+
+def disks(mounts: Any, fstab: Any) -> List[str]:
+    """The mounted drives that fstab names: they should stay writable and not fill up."""
+    if not isinstance(mounts, list) or not isinstance(fstab, list):
+        return []
+    wanted = {row["mount"] for row in fstab if "ro" not in row["options"] and not row["mount"].startswith("/boot")}
+    return [row["mount"] for row in mounts if row["type"] in LOCAL and row["mount"] in wanted]
 
 
 def entries(host: Host, path: str) -> Any:
@@ -42,6 +54,7 @@ def entries(host: Host, path: str) -> Any:
     if isinstance(said, dict):
         return said
     rows = [line.split() for line in said.split("\n") if line.strip() and not line.lstrip().startswith("#")]
+    rows = [row + ["defaults"] if len(row) == 3 else row for row in rows]
     broken = [row for row in rows if len(row) < 4 or not (row[1].startswith("/") or row[1] in NOWHERE)]
     if broken:
         return {"absent": "not a line of %s: %.80r" % (path, " ".join(broken[0]))}

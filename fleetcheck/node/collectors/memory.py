@@ -85,4 +85,10 @@ def controller(host: Host, path: str) -> Dict[str, Any]:
         dimms[dimm.rpartition("/")[2]] = dict(
             counted, label=text(host, dimm + "/dimm_label"), location=text(host, dimm + "/dimm_location")
         )
-    return {"ce_count": count(host, path + "/ce_count"), "ue_count": count(host, path + "/ue_count"), "dimms": dimms}
+    counted = {name: [count(host, "%s/%s%s" % (path, name, kind)) for kind in ("_count", "_noinfo_count")] for name in ("ce", "ue")}
+    return {"ce_count": counted["ce"][0], "ue_count": higher(*counted["ue"]), "dimms": dimms}
+
+
+def higher(total: Any, unplaced: Any) -> Any:
+    """The errors of a controller; those that it could not lay to a DIMM may be counted apart."""
+    return max(total, unplaced) if isinstance(total, int) and isinstance(unplaced, int) else total

@@ -8,6 +8,7 @@ from fleetcheck.node.host import Host
 
 READS = (
     ("/sys/class/net", "any user"),
+    ("/proc/net/bonding", "any user"),
     ("/proc/uptime", "any user"),
     ("ethtool -S", "any user"),
 )
@@ -20,7 +21,7 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
     """{interfaces: {name: …}, counters and driver_counters: two samples of {name: {counter: total}}}."""
     found = names(host, NET)
     if isinstance(found, dict):
-        return {"interfaces": found, "counters": found, "driver_counters": found, "uptime_seconds": uptime(host)}
+        return {"interfaces": found, "counters": found, "driver_counters": found, "uptime_seconds": uptime(host), "bonds": bonds(host)}
     interfaces = [name for name in found if host.exists("%s/%s/operstate" % (NET, name))]  # bonding_masters is a file
     samples = twice(
         lambda: [
@@ -31,9 +32,23 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
     return {
         "interfaces": {name: interface(host, name) for name in interfaces},
         "uptime_seconds": uptime(host),
+        "bonds": bonds(host),
         "counters": dict(samples, first=samples["first"][0], second=samples["second"][0]),
         "driver_counters": dict(samples, first=samples["first"][1], second=samples["second"][1]),
     }
+
+
+def bonds(host: Host) -> Dict[str, Any]:
+    """{bond: {member: MII status}} of every bonded interface; none where there is no bond."""
+    return {path.rpartition("/")[2]: members(host, path) for path in host.glob("/proc/net/bonding/*")}
+
+
+def members(host: Host, path: str) -> Any:
+    """The members of one bond and what the kernel thinks of their links."""
+    said = host.read_or_absent(path)
+    if isinstance(said, dict):
+        return said
+    return dict(re.findall(r"^Slave Interface: (\S+)\nMII Status: (.*)$", said, re.MULTILINE))
 
 
 def driver_counters(host: Host, name: str) -> Any:

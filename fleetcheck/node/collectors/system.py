@@ -4,6 +4,7 @@ import re
 from typing import Any, Dict, List, Set
 
 from fleetcheck.node.collectors import processes
+from fleetcheck.node.collectors.environment import ASSIGNED, login_files
 from fleetcheck.node.collectors.values import names, output, text, uptime
 from fleetcheck.node.host import Host, absent
 
@@ -23,12 +24,13 @@ READS = (
     ("/etc/os-release", "any user"),
     ("/usr/lib/os-release", "any user"),
     ("/etc/environment", "any user"),
+    ("/etc/profile", "any user"),
     ("/etc/profile.d", "any user"),
     ("/etc/environment.d", "any user"),
     ("uname -m", "any user"),
 )
 
-VARIABLES = re.compile(r"^\s*(?:export\s+)?((?:CUDA|NVIDIA|NCCL|LD_PRELOAD)\w*)\s*=", re.MULTILINE)
+VARIABLES = re.compile(ASSIGNED % "CUDA|NVIDIA|NCCL|LD_PRELOAD", re.MULTILINE)
 DMI = (
     "product_name",
     "sys_vendor",
@@ -143,8 +145,7 @@ def modules(host: Host) -> Any:
 def environment_names(host: Host) -> Any:
     """Which CUDA, NVIDIA and NCCL variables every login gets; names only. A missing file sets none."""
     found: Set[str] = set()
-    paths = ["/etc/environment"] + host.glob("/etc/profile.d/*.sh") + host.glob("/etc/environment.d/*.conf")
-    for path in filter(host.exists, paths):
+    for path in login_files(host):
         said = host.read_or_absent(path)
         if isinstance(said, dict):
             return said
