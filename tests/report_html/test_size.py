@@ -26,3 +26,15 @@ def test_thousands_of_nodes_draw_racks_first_and_rows_as_they_are_needed(tmp_pat
     assert "8 nodes" == page.inner_text("#map-extent")
     page.evaluate("setFilter({rack: null, words: 'gpu_is_lost'})")
     assert ["n0003"] == page.locator("#nodes-body .link").all_inner_texts()
+
+
+def test_a_browser_is_asked_to_print_no_more_nodes_than_it_can_and_says_which(tmp_path, opened):
+    run, count = "20261130-031500-3f2a", 1100
+    checks = madefleet.entries(4)
+    page = opened(paged(madefleet.record(tmp_path, run, madefleet.fleet_results(run, count, checks), [], madefleet.inventory_text(count))))
+    said = "1,100 of 1,100 nodes; the first 1,024 are printed: choose a rack to print its nodes"
+    assert said == page.inner_text("#serials-extent") and 20 == page.locator("#serials tbody tr").count()
+    page.evaluate("paper()")
+    assert 1024 == page.locator("#serials tbody tr").count()
+    page.evaluate("setFilter({rack: 'rack 02'}), paper()")
+    assert "8 of 1,100 nodes" == page.inner_text("#serials-extent") and 8 == page.locator("#serials tbody tr").count()

@@ -27,7 +27,7 @@ def page(**values: Any) -> Iterator[str]:
     """The page piece by piece. told: what its script reads."""
     environment = Environment(loader=PackageLoader("fleetcheck.report.html", "templates"), autoescape=True, undefined=StrictUndefined,
                               trim_blocks=True, lstrip_blocks=True)
-    environment.filters["shown"] = shown
+    environment.filters |= {"shown": shown, "counted": "{:,}".format}
     told = Markup(embedded(values.pop("told")))
     template = environment.get_template("report.html.j2")
     scripts = Markup("/*\n{}\n*/\n{}").format(_own(LICENCES), _own(SCRIPTS))

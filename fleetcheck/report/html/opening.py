@@ -75,19 +75,20 @@ def _state(state: str, found: list[Change], use: Mapping[str, str], typed: Typed
 
 def _block(group: Sequence[Change], use: Mapping[str, str], typed: Typed) -> dict[str, Any]:
     first = group[0]
-    names = [each.node for each in group]
+    names, known = [each.node for each in group], [where for each in group if (where := _where(each, use))]
     do = terminal.SILENT["unreachable"] if first.severity == "unreachable" else terminal.DO.get(first.action, first.action)
     return {
         "nodes": fold(names), "names": names, "message": first.message.removeprefix(f"{first.node}: "), "check": first.check,
         "severity": first.severity, "action": do, "since": first.since[:16].replace("T", " "), "also": first.also, "note": first.note,
-        "where": [_where(each, use) for each in group[:NAMED]], "hidden": max(0, len(group) - NAMED),
+        "where": known[:NAMED] or ["no serial known"], "hidden": max(0, len(known) - NAMED),
         "command": _closer(first, names, typed),
     }
 
 
 def _where(change: Change, use: Mapping[str, str]) -> str:
     parts = [f"machine serial {change.serial}" if change.serial else "", *change.parts[:3], use.get(change.node, "")]
-    return f"{change.node}: {', '.join(filter(None, parts)) or 'no serial known'}"
+    said = ", ".join(filter(None, parts))
+    return said and f"{change.node}: {said}"
 
 
 def _closer(change: Change, names: Sequence[str], typed: Typed) -> str:

@@ -54,7 +54,7 @@ function drawLine(columns) {
     x += CELL;
   });
   const longest = Math.min(14, Math.max(...columns.map((column) => column.name.length)));
-  const head = 18 + longest * 6.4;
+  const head = 22 + longest * 7.2;
   const top = head + CELL + 3;
   const height = top + components.length * CELL + 4;
   const paths = new Map();

@@ -53,7 +53,7 @@ function nodeTable() {
   const draw = table($("nodes-body"), [
     ["Verdict", (node) => [badge(node.state === "in-service" ? node.verdict : node.state)], rank],
     ["Node", (node) => h("button", { type: "button", class: "link", onclick: () => openNode(node) }, node.name), (node) => node.name],
-    ["Rack", (node) => node.rack, (node) => node.rack],
+    ["Rack", (node) => node.rack, (node) => node.rack, "tight"],
     ["", (node) => (node.change ? h("span", { class: `state ${node.change.toLowerCase()}` }, node.change) : ""), null],
     ["Cause", (node) => [cause(node), own(node).length > 1 ? h("span", { class: "quiet" }, ` +${own(node).length - 1}`) : ""], null, "wide"],
     ["Action", (node) => (node.action === "none" ? "" : node.action), (node) => node.action, "tight"],
@@ -83,9 +83,12 @@ const short = (value) => (value === null ? "" : Number(value.toPrecision(4)).toS
 const measured = ([, , , , low, high]) => (low === null ? "" : low === high ? short(low) : `${short(low)} … ${short(high)}`);
 const list = (check, pick) => check.limits.slice(0, 6).map((limit) => h("div", {}, pick(limit) || "–"));
 
+/** A name that may go on in the next line after each underscore, and is copied as it is. */
+const breakable = (name) => name.split(/(?<=_)/).flatMap((piece) => [piece, h("wbr")]);
+
 function checkTable() {
   const draw = table($("checks-body"), [
-    ["Check", (check) => [h("span", { class: "serial" }, check.name), h("div", { class: "quiet" }, check.says)], (check) => check.name, "wide"],
+    ["Check", (check) => [h("span", { class: "serial" }, breakable(check.name)), h("div", { class: "quiet" }, check.says)], (check) => check.name, "wide"],
     ["Component", (check) => check.component, (check) => check.component],
     ["Outcomes", (check) => [bar(check.counts), h("div", { class: "quiet" }, tally(check.counts))], (check) => -sumOf(check.counts, "fdwcme") * 1e6 - sumOf(check.counts, "p"), "tally"],
     ["Limit", (check) => list(check, (limit) => limit[0]), (check) => (check.limits[0] || [""])[0], "limit"],
