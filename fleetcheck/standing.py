@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
+
+from fleetcheck import nodeset
 
 Verdicts = Mapping[str, Any]
 FOUND = frozenset({"failed", "degraded"})
@@ -27,6 +30,12 @@ class Ran:
     def completes(self) -> bool:
         """Whether it may be called the fleet's last complete run."""
         return bool(self.verdicts["complete"]) and self.whole and not self.verdicts["replay_of"]
+
+    @cached_property
+    def silenced(self) -> frozenset[str]:
+        """The nodes whose silence is one finding about the controller, the configuration, or a place that is down."""
+        found = [each["nodes"] for each in self.verdicts["fleet_findings"] if each["kind"] in ("login", "place") and not each["checks"]]
+        return frozenset(name for folded in found for name in nodeset.unfold(folded))
 
 
 @dataclass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from fleetcheck import nodeset
@@ -33,14 +32,6 @@ class Fleet:
         """The last complete run of the whole fleet, of whatever tier."""
         found = [standing.last_complete for standing in self.tiers.values() if standing.last_complete]
         return max(found, key=lambda run: run.ended, default=None)
-
-    @cached_property
-    def silenced(self) -> frozenset[tuple[str, str]]:
-        """(run, node) where a lost login is one finding about the controller, the configuration, or a switch."""
-        runs = {run.verdicts["run"]: run for standing in self.tiers.values() for run in standing.of_fleet}
-        found = [(key, each["nodes"]) for key, run in runs.items() for each in run.verdicts["fleet_findings"]
-                 if each["kind"] in ("login", "place") and not each["checks"]]
-        return frozenset((key, name) for key, folded in found for name in nodeset.unfold(folded))
 
     def latest(self, name: str) -> Ran | None:
         """The newest run that counts for a node, of whatever tier."""
@@ -75,7 +66,7 @@ def _tells(run: Ran, name: str, fleet: Fleet) -> bool:
     if entry["verdict"] in ("failed", "degraded"):
         return True
     fault = entry["verdict"] == "unreachable" or entry["action"] == "fix-config"
-    return fault and run is fleet.latest(name) and (run.verdicts["run"], name) not in fleet.silenced
+    return fault and run is fleet.latest(name) and name not in run.silenced
 
 
 def _ticket(fleet: Fleet, name: str, tier: str, run: Ran) -> Alert:

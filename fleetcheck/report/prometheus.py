@@ -32,7 +32,8 @@ Measured = Mapping[str, Mapping[Key, float]]
 @dataclass(frozen=True)
 class Shown:
     """What the metrics say. newest: the run they begin with; nodes: name → its entry of verdicts.json; judged: name → when the run that
-    counts for it ended; findings: about the fleet; floor: how many nodes must be healthy, where the inventory says so."""
+    counts for it ended; findings: about the fleet; floor: how many nodes must be healthy, where the inventory says so; silenced: nodes
+    whose silence is such a finding."""
 
     newest: Ran
     nodes: Mapping[str, Mapping[str, Any]]
@@ -41,6 +42,7 @@ class Shown:
     findings: Sequence[Mapping[str, Any]] = ()
     measured: Measured = field(default_factory=dict)
     floor: int | None = None
+    silenced: frozenset[str] = frozenset()
 
     @property
     def serving(self) -> dict[str, Mapping[str, Any]]:
@@ -51,7 +53,8 @@ class Shown:
 def of_run(run: Ran, measured: Measured, floor: int | None = None) -> Shown:
     """One run by itself."""
     nodes, findings = run.verdicts["nodes"], run.verdicts["fleet_findings"]
-    return Shown(run, nodes, dict.fromkeys(nodes, run.ended), run if run.completes else None, findings, measured, floor)
+    return Shown(run, nodes, dict.fromkeys(nodes, run.ended), run if run.completes else None, findings, measured, floor,
+                 run.silenced)
 
 
 def text(shown: Shown) -> str:
@@ -123,6 +126,8 @@ def _about_nodes(shown: Shown) -> Iterator[tuple[str, str, Iterable[Sample]]]:
            [({"node": name, "verdict": node["verdict"], "action": node["action"]}, 1) for name, node in nodes])
     yield (f"{NODE}certified", "Whether the node is certified for the tier",
            [({"node": name}, int(node["certified"])) for name, node in nodes])
+    yield (f"{NODE}silence_shared", "1 for a node whose silence is one finding about the login of many or a place that is down",
+           [({"node": name}, 1) for name, _ in nodes if name in shown.silenced])
     yield f"{NODE}findings", "Failed checks of the node by severity", _findings(shown)
     covered = [(name, node["coverage"]) for name, node in nodes]
     yield (f"{NODE}measured_ratio", "Share of the node's planned checks that were measured",

@@ -78,6 +78,7 @@ def composed(standing: Standing, floor: int | None, measured: Callable[[Ran], Me
         {name: run.ended for name, run in standing.nodes.items()}, standing.last_complete,
         [each for run in standing.of_fleet for each in run.verdicts["fleet_findings"]],
         {name: values[run.verdicts["run"]].get(name, {}) for name, run in standing.nodes.items()}, floor,
+        frozenset(name for name, run in standing.nodes.items() if name in run.silenced),
     )
 
 

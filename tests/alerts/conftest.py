@@ -35,7 +35,7 @@ class Site:
         path.write_text(f"fleet: made\ndefaults: {{profile: h100-sxm5-8}}\nnodes:\n  n[01-12]: {{}}\n{self.state}alerts: {{{given}{self.extra}}}\n")
         return path
 
-    def night(self, day, failed=(), hot=(), unmeasured=(), silent=(), kind="refused", names=NODES, nodes="", tier="quick", **about):
+    def night(self, day, failed=(), hot=(), unmeasured=(), silent=(), kind="refused", names=NODES, nodes="", tier="quick", racks=False, **about):
         run = f"202611{day:02}-031500-{tier[:2]}aa"
         outcome = {**dict.fromkeys(unmeasured, "error"), **dict.fromkeys(failed, "failed")}
         results = []
@@ -46,7 +46,7 @@ class Site:
                 continue
             results.append(madefleet.result(run, LOSS, name, outcome.get(name, "passed"), "fatal", "reboot", message=f"{name}: GPU 5: GPU_IS_LOST" * (name in outcome)))
             results.append(madefleet.result(run, HEAT, name, "failed" if name in hot else "passed", "degraded", "isolate", message=f"{name}: GPU 1: 95 °C" * (name in hot)))
-        text = "fleet: made\ndefaults: {profile: h100-sxm5-8}\nnodes:\n  n[01-12]: {}\n"
+        text = madefleet.inventory_text(12, racks)
         return madefleet.record(self.folder, run, results, evidence, text, tier=tier, nodes=nodes, began=f"2026-11-{day:02}T03:15:00+00:00", **about)
 
     def tell(self, day, hour=7, apply=True, inventory=None):

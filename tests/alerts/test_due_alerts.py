@@ -150,6 +150,13 @@ def test_many_silent_nodes_are_one_page(site):
     assert ["PAGE FleetcheckCommonCause no"] == site.standing(1)
 
 
+def test_a_silent_rack_is_one_page_and_a_node_of_it_that_stays_silent_is_a_ticket(site):
+    site.night(1, silent=["n09", "n10", "n11", "n12"], racks=True)
+    assert ["PAGE FleetcheckCommonCause no"] == site.standing(1)
+    site.night(2, silent=["n09"], racks=True)
+    assert ["TICKET FleetcheckNodeUnreachable n09"] == site.standing(2)
+
+
 @pytest.mark.parametrize(("kind", "expected"), [("no-python", ["TICKET FleetcheckNodeNotMeasured n03"]), ("deferred", []), ("deadline", [])])
 def test_a_node_that_told_nothing_is_a_ticket_where_configuration_is_the_cure(site, kind, expected):
     site.night(1, silent=["n03"], kind=kind)

@@ -31,8 +31,10 @@ tests:
       - {{series: 'fleetcheck_run_info{{fleet="never",run="r",tier="quick",instance="c"}}', values: '1x1700'}}
       - {{series: 'fleetcheck_nodes{{fleet="a",tier="quick",verdict="healthy"}}', values: '27x1700'}}
       - {{series: 'fleetcheck_capacity_floor_nodes{{fleet="a",tier="quick"}}', values: '28x1700'}}
-      - {{series: 'fleetcheck_fleet_findings{{fleet="a",tier="quick",kind="login"}}', values: '1x10 0x1690'}}
+      - {{series: 'fleetcheck_fleet_findings{{fleet="a",tier="quick",kind="place"}}', values: '1x10 0x1690'}}
+      - {{series: 'fleetcheck_node_silence_shared{{fleet="a",tier="quick",node="n1"}}', values: '1x10 stale'}}
       - {{series: 'fleetcheck_node_verdict{{fleet="a",tier="quick",node="n1",verdict="unreachable",action="none"}}', values: '1x1700'}}
+      - {{series: 'fleetcheck_node_verdict{{fleet="a",tier="quick",node="n2",verdict="unreachable",action="none"}}', values: '1x10 stale'}}
     alert_rule_test:
       - {{eval_time: 26h, alertname: FleetcheckNoCompleteRun, exp_alerts: []}}
       - eval_time: 26h1m
@@ -45,7 +47,13 @@ tests:
       - eval_time: 5m
         alertname: FleetcheckCapacityLow
         exp_alerts: [{{exp_labels: {{severity: page, fleet: a, tier: quick}}, exp_annotations: {{summary: "27 healthy nodes of fleet a, fewer than its floor"}}}}]
-      - {{eval_time: 5m, alertname: FleetcheckNodeUnreachable, exp_alerts: []}}
+      - eval_time: 5m
+        alertname: FleetcheckNodeUnreachable
+        exp_alerts: [{{exp_labels: {{severity: ticket, fleet: a, tier: quick, node: n2}}, exp_annotations: {{summary: "n2 cannot be reached"}}}}]
+      - eval_time: 5m
+        alertname: FleetcheckCommonCause
+        exp_alerts: [{{exp_labels: {{severity: page, fleet: a, tier: quick, kind: place}},
+          exp_annotations: {{summary: "Fleet a, tier quick: 1 findings of kind place", description: "Many nodes at once: the controller, the configuration, or a place (leaf switch, rack, power); no node is blamed. The run's page names it."}}}}]
       - eval_time: 15m
         alertname: FleetcheckNodeUnreachable
         exp_alerts: [{{exp_labels: {{severity: ticket, fleet: a, tier: quick, node: n1}}, exp_annotations: {{summary: "n1 cannot be reached"}}}}]

@@ -51,6 +51,16 @@ def test_prometheus_rules_on_the_metrics_notify(site, receiver, tmp_path):
         until("it resolves", lambda: notified(receiver, "resolved", "n03"))
 
 
+def test_prometheus_rules_page_once_for_a_silent_rack(site, receiver, tmp_path):
+    with monitoring(tmp_path, receiver.url) as services:
+        publish(site.night(1, silent=["n09", "n10", "n11", "n12"], hot=["n03"], racks=True), services)
+        until("the page arrives", lambda: notified(receiver, "firing", None, "FleetcheckCommonCause"))
+        until("the ticket of another node arrives", lambda: notified(receiver, "firing", "n03"))
+        assert [] == notified(receiver, "firing", "n09", "FleetcheckNodeUnreachable")
+        publish(site.night(2, silent=["n09"], racks=True), services)
+        until("a node that stays silent is a ticket", lambda: notified(receiver, "firing", "n09", "FleetcheckNodeUnreachable"))
+
+
 def publish(run, services):
     measured = {"n03": dict.fromkeys(UNDER_LOAD.values(), 1.0)}
     textfile.publish(services.textfiles, run, measured, floor=3)
