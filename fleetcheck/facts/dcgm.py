@@ -19,9 +19,11 @@ ROOTS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
 STATUSES = ("Pass", "Fail", "Warn", "Skip")
 SOFTWARE = frozenset({"deployment", "software", "metadata"})
 """Categories that look at the installation alone; a pass in them says nothing about a GPU."""
-_CATEGORY = re.compile(r"^\+-+ +(.+?) +-+\+-+\+$")
+_CATEGORY = re.compile(r"^[+|]-+ +(.+?) +-+\+-+[+|]$")
 _CELLS = re.compile(r"^\|([^|]*)\|(.*)\|$")
 _STATUS = re.compile(r"\b(Pass|Fail|Warn|Skip)\b(?: - (?:All|GPUs?: (?P<gpus>\d+(?:, *\d+)*)))?")
+_EACH = re.compile(r"\bGPU(\d+): (Pass|Fail|Warn|Skip)\b")
+"""DCGM 4 repeats a test's status for each GPU below that of all."""
 _GPU = re.compile(r"\bGPU (\d+)\b")
 
 
@@ -138,7 +140,7 @@ def _of_table(text: str) -> list[Result]:
         elif cells and cells[1].strip():
             rows.append([category, cells[1].strip(), _content(cells[2], width)])
         elif cells and rows:
-            rows[-1][2] += _content(cells[2], width)
+            rows[-1][2] += ("\n" if _EACH.match(cells[2].strip()) else "") + _content(cells[2], width)
     return _of_rows(rows)
 
 
@@ -151,11 +153,18 @@ def _of_rows(rows: Sequence[Sequence[str]]) -> list[Result]:
     """A row with a status is a test; the rows of prose behind it, Warning, Error and Info, belong to it."""
     results: list[Result] = []
     for category, name, said in rows:
-        if name not in ("Warning", "Info", "Error") and _STATUS.match(said):
-            results += [Result(category, name, gpu, found[1]) for found in _STATUS.finditer(said) for gpu in _gpus(found)]
-        elif name in ("Warning", "Error") and results:
+        kind = name.partition(":")[0]
+        if kind not in ("Warning", "Info", "Error") and _STATUS.match(said):
+            results += [Result(category, name, gpu, status) for gpu, status in _statuses(said)]
+        elif kind in ("Warning", "Error") and results:
             results = _worded(results, " ".join(said.split()))
     return results
+
+
+def _statuses(said: str) -> list[tuple[int | None, str]]:
+    """A test's status by GPU; None is all of them."""
+    each = [(int(gpu), status) for gpu, status in _EACH.findall(said)]
+    return [*each] or [(gpu, found[1]) for found in _STATUS.finditer(said) for gpu in _gpus(found)]
 
 
 def _gpus(found: re.Match[str]) -> list[int | None]:

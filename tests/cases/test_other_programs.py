@@ -81,6 +81,29 @@ def test_what_is_no_diagnostic_is_not_measured(text):
         dcgm.parse(text)
 
 
+FOURTH = """
+|-----  Deployment  --------+------------------------------------------------|
+| software                  | Pass                                           |
+|                           | GPU0: Pass                                     |
+|                           | GPU1: Pass                                     |
++-----  Hardware  ----------+------------------------------------------------+
+| memory                    | {0}                                           |
+|                           | GPU0: Pass                                     |
+|                           | GPU1: {0}                                     |
+{1}"""
+"""DCGM 4 gives each GPU a line (NVIDIA/DCGM#253)."""
+
+
+def test_a_table_of_dcgm_4_blames_the_gpu_it_names():
+    judged = dcgm.judge(dcgm.parse(FOURTH.format("Fail", "| Warning: GPU1             | GPU 1 failed row remapping.                    |\n")))
+    assert ("passed", "failed", "memory: GPU 1 failed row remapping.") == (judged[0].outcome, judged[1].outcome, judged[1].message)
+
+
+def test_an_installation_that_passes_is_no_test_of_the_hardware():
+    judged = dcgm.judge(dcgm.parse(FOURTH.format("Skip", "")))
+    assert ("passed", "error") == (judged[0].outcome, judged[1].outcome)
+
+
 def block(name: str, state: str = "Active", physical: str = "LinkUp") -> str:
     return (f"CA '{name}'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tFirmware version: ...\n\tPort 1:\n\t\tState: {state}\n"
             f"\t\tPhysical state: {physical}\n\t\tRate: 400\n\t\tLink layer: InfiniBand\n")
