@@ -23,10 +23,14 @@ _WARNING = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<device>\d+)\][^
 CAUSES: Sequence[tuple[str, re.Pattern[str]]] = (
     ("workload", re.compile(r"out of memory|Failed to CUDA (?:calloc|malloc)|Cuda failure 2\b", re.IGNORECASE)),
     ("gpu", re.compile(r"uncorrectable ECC|GPU is lost|fallen off the bus|hardware stack error|NVLink error", re.IGNORECASE)),
-    ("config", re.compile(r"no CUDA-capable device|driver version is insufficient|invalid device ordinal|mismatched versions",
-                          re.IGNORECASE)),
-    ("network", re.compile(r"Got completion from peer .*(?:status=|error)|IBV_WC_\w+_ERR|ibv_\w+ failed|No route to host", re.IGNORECASE)),
+    ("config", re.compile(r"no CUDA-capable device|driver version is insufficient|invalid device ordinal|mismatched versions"
+                          r"|system not yet initialized|Cuda failure 802\b", re.IGNORECASE)),
+    ("network", re.compile(r"Got completion from peer .*(?:status=|error)|IBV_WC_\w+_ERR|ibv_\w+ failed|No route to host"
+                           r"|Got async event|Network is unreachable", re.IGNORECASE)),
 )
+_CUDA = re.compile(r"(?:\[rank(?P<rank>\d+)\]:)?[^\n]*CUDA error: (?P<said>(?:uncorrectable ECC error|hardware stack error|an? NVLink error"
+                   r"|Invalid access of peer GPU memory over nvlink or a hardware error)[^\n]{0,120})")
+"""What PyTorch says of a GPU that broke, where NCCL says nothing."""
 """Words that name a cause, the surest first."""
 
 
@@ -68,7 +72,7 @@ def warnings(text: str) -> list[Warned]:
 def explain(text: str, ranks: int | None = None) -> Said:
     """What a job's log says of its end. ranks: how many the job had, to name those that said nothing."""
     told, stopped = warnings(text), stops(text)
-    for judge in (_named_cause, _out_of_memory):
+    for judge in (_named_cause, _broken_gpu, _out_of_memory):
         said = judge(told, text)
         if said:
             return said
@@ -85,6 +89,12 @@ def _named_cause(told: Sequence[Warned], text: str) -> Said | None:
         if found:
             return _OF[cause](found)
     return None
+
+
+def _broken_gpu(told: Sequence[Warned], text: str) -> Said | None:
+    found = _CUDA.search(text)
+    who = f"rank {found['rank']}: " if found and found["rank"] else ""
+    return Said("failed", "gpu", f"{who}{found['said']}") if found else None
 
 
 def _out_of_memory(told: Sequence[Warned], text: str) -> Said | None:

@@ -105,6 +105,9 @@ ECC = "node-m:911:999 [1] enqueue.cc:1204 NCCL WARN Cuda failure 'uncorrectable 
     pytest.param(CLOSED, "error", "unknown", "only symptoms: node-k", id="a remote peer alone"),
     pytest.param(CLOSED + RETRY, "error", "network", "node-m, GPU 1", id="retries exceeded"),
     pytest.param(CLOSED + RETRY + ECC, "failed", "gpu", "node-m, GPU 1", id="memory error of a GPU"),
+    pytest.param("[rank3]: RuntimeError: CUDA error: uncorrectable ECC error encountered\n", "failed", "gpu", "rank 3: uncorrectable", id="told by PyTorch alone"),
+    pytest.param("n1:55:88 [3] NCCL WARN NET/IB : mlx5_0:1 Got async event : port error\n", "error", "network", "n1, GPU 3", id="a port that fell"),
+    pytest.param("n1:55:88 [3] init.cc:1 NCCL WARN Cuda failure 802 'system not yet initialized'\n", "error", "config", "n1, GPU 3", id="no fabric manager"),
     pytest.param("", "error", "unknown", "neither", id="nothing"),
     pytest.param("[E ProcessGroupNCCL.cpp:458] [Rank 0] Watchdog caught collective oper", "error", "unknown", "neither", id="cut"),
 ])
