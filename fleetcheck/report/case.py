@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from junitparser import Error, Failure, Skipped, TestCase
 from junitparser.junitparser import FinalResult
 
 from fleetcheck.records import Result
+from fleetcheck.report.past_words import past_words
 from fleetcheck.text import clean
 
 MESSAGE_CHARACTERS = 300
@@ -36,6 +37,23 @@ def unaccounted(entry: Mapping[str, str], suite: str) -> TestCase:
     case = TestCase(clean(entry["check"], MESSAGE_CHARACTERS),
                     clean(f"{suite}.{entry['component']}", MESSAGE_CHARACTERS), 0.0)
     case.append(Error("not measured: the run ended without an outcome for this item", "missing"))
+    return case
+
+
+def standing(findings: Sequence[Mapping[str, Any]], suite: str) -> TestCase:
+    """The testcase of findings that no item of this run made, all of one check: open ones of earlier runs, or a node below its peers.
+
+    Its name is its own: the check itself may stand beside it, not measured this time.
+    """
+    first = findings[0]
+    named = f"{first['check']} (open)" if first.get("open_since") else first["check"]
+    case = TestCase(clean(named, MESSAGE_CHARACTERS), clean(f"{suite}.{first['component']}", MESSAGE_CHARACTERS), 0.0)
+    said = [f"{each['message']} ({past})" if (past := past_words(each)) else str(each["message"]) for each in findings]
+    end = Failure(clean(said[0].partition("\n")[0], MESSAGE_CHARACTERS), first["severity"])
+    end.text = clean("\n".join(said), TEXT_CHARACTERS)
+    case.append(end)
+    parts = [f"part: {part_text(part)}" for each in findings for part in each["parts"]]
+    case.system_out = clean("\n".join([f"severity: {first['severity']}, action: {first['action']}", *parts]), TEXT_CHARACTERS)
     return case
 
 

@@ -18,7 +18,8 @@ from junitparser import TestCase, TestSuite
 
 from fleetcheck.inventory import Node
 from fleetcheck.records import Result
-from fleetcheck.report.case import MESSAGE_CHARACTERS, testcase, unaccounted
+from fleetcheck.remembered import PEERS
+from fleetcheck.report.case import MESSAGE_CHARACTERS, standing, testcase, unaccounted
 from fleetcheck.run import RunError, write_atomically
 from fleetcheck.text import clean
 
@@ -118,12 +119,22 @@ def suite(
     missing: Mapping[str, Sequence[Mapping[str, str]]],
 ) -> TestSuite:
     """The suite of one node, or of the fleet (the empty name)."""
-    return _suite(name, verdicts, [*_cases(name or FLEET, outcomes.get(name, ()), missing.get(name, ()))])
+    cases = _cases(name or FLEET, outcomes.get(name, ()), missing.get(name, ()))
+    return _suite(name, verdicts, [*cases, *_standing(name, verdicts["nodes"].get(name, {}))])
 
 
 def _cases(name: str, results: Sequence[Result], missing: Sequence[Mapping[str, str]]) -> Iterator[TestCase]:
     yield from (testcase(result, name) for result in results)
     yield from (unaccounted(entry, name) for entry in missing)
+
+
+def _standing(name: str, verdict: Mapping[str, Any]) -> Iterator[TestCase]:
+    """What is held against a node though no item of this run says it: a node that is still failed must not look passed."""
+    found: dict[tuple[str, bool], list[Mapping[str, Any]]] = defaultdict(list)
+    for each in verdict.get("findings", ()):
+        if each.get("open_since") or each["component"] == PEERS:
+            found[each["check"], bool(each.get("open_since"))].append(each)
+    yield from (standing(findings, name) for findings in found.values())
 
 
 def _suite(name: str, verdicts: Mapping[str, Any], cases: list[TestCase]) -> TestSuite:

@@ -100,6 +100,24 @@ def test_an_item_without_an_outcome_is_an_error_in_the_report(tmp_path, made):
     SCHEMA.assertValid(etree.parse(paths[0]))
 
 
+def test_a_node_that_is_still_failed_is_not_green(tmp_path, made):
+    results = [made.result("n1", "test_a"), made.result("n1", "test_lost", "error", message="no answer"), made.result("n2", "test_a")]
+    verdicts = made.judged(results, [made.node("n1"), made.node("n2")])
+    open_one = {"check": "test_lost", "component": "gpu", "severity": "fatal", "action": "reboot", "message": "GPU 5: \x1b lost", "parts": [made.GPU],
+                "common_cause": False, "since": "2026-11-28T02:00:00", "open_since": "20261128-020000-ab12", "tier": "full"}
+    below = {**open_one, "check": "below_its_peers", "component": "peers", "severity": "degraded", "open_since": "", "message": "12 % below"}
+    verdicts["nodes"]["n1"]["findings"] = [open_one, below, {**below, "message": "7 % below"}]
+    paths = junit.write(tmp_path, verdicts, results, [made.node("n1"), made.node("n2")])
+    found = cases(paths)
+    assert ["failure", "system-out"] == found["n1", "n1.gpu", "test_lost (open)"] == found["n1", "n1.peers", "below_its_peers"]
+    assert "error" in found["n1", "n1.gpu", "test_lost"] and "failure" not in found["n2", "n2.gpu", "test_a"]
+    root = etree.parse(paths[0])
+    SCHEMA.assertValid(root)
+    said, lower = (each.text for each in root.iter("failure"))
+    assert "GPU 5: \\x1b lost (since 2026-11-28 02:00, not measured again since run 20261128-020000-ab12, tier full)" == said and "12 % below" in lower and "7 % below" in lower
+    assert ["5", "2"] == [root.getroot().get(key) for key in ("tests", "failures")]
+
+
 def test_hostile_text_stays_text(tmp_path, made):
     results = [made.result("n1", outcome=outcome, check=f"test_{outcome}", message=HOSTILE, source=HOSTILE,
                            metrics={HOSTILE: HOSTILE}, parts=({"kind": HOSTILE, "label": HOSTILE, "serial": HOSTILE},))
