@@ -70,8 +70,9 @@ def test_governor_is_as_configured(cpu, governor):
 
 @pytest.mark.check(component="cpu", severity="degraded", action="isolate")
 def test_clock_is_not_stuck_low(cpu, profile):
-    """A busy processor reaches its clock: the highest of all while the probe runs. Low: a stuck PROCHOT or power cap."""
+    """A busy processor reaches its clock: the highest of all while the probe runs. Low: a stuck PROCHOT, a power cap, a lowered maximum."""
     assert cpu.clocks.highest in limit(profile, "cpu_megahertz")
+    assert cpu.clock_share is None or cpu.clock_share in limit(profile, "cpu_clock_share")
 
 
 @pytest.mark.check(component="cpu", severity="degraded", action="isolate")

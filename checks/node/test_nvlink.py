@@ -73,8 +73,8 @@ def test_nvlinks_run_at_full_speed(gpus, nvlinks, link_speed):
 
 @pytest.mark.check(component="nvlink", severity="degraded", action="reset-gpu")
 def test_nvlink_errors_do_not_grow(counting_gpus, error_rate):
-    """CRC, replay and recovery counts of no link grow fast; lifetime totals say nothing. Reset all GPUs of the node."""
-    assert not counting_gpus.offending(lambda gpu: gpu.growth.nvlink_errors_per_second not in error_rate)
+    """CRC, replay and recovery counts of no link grow fast; slow growth is noted, totals say nothing. Reset all GPUs of the node."""
+    assert not counting_gpus.offending(lambda gpu: gpu.growth.nvlink_trouble(error_rate))
 
 
 @pytest.mark.check(component="nvlink", severity="degraded", action="observe")

@@ -54,6 +54,19 @@ class Cpu(View):
         return noted("cpu.numa_node_count", len([self._text(nodes, name) for name in nodes]))
 
     @property
+    def clock_share(self) -> float | None:
+        """What the busiest processor reaches of the highest clock that the hardware has; None where the kernel knows none."""
+        told = self.get("maximum_kilohertz", dict)
+        if isinstance(told, Absent):
+            if told.reason.startswith("no such file") or ": no such file" in told.reason:
+                return None
+            raise NotMeasured(told.reason)
+        most = [int(text) for text in told if text.isdigit()]
+        if not most or not max(most):
+            raise NotMeasured(f"cpu.maximum_kilohertz: no clock in {list(told)!r:.80}")
+        return noted("cpu.clock_share", round(self.clocks.highest * 1000 / max(most), 2))
+
+    @property
     def governors(self) -> list[str]:
         """The frequency governors in use."""
         return [noted("cpu.governor", name) for name in self._mapping("governors")]

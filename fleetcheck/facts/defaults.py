@@ -23,6 +23,7 @@ LIMITS: Mapping[str, Bound] = {
     "cpu_megahertz": _bound(
         "MHz", "a busy core below its base clock; a stuck PROCHOT holds Xeon at 800 and EPYC at 400; unverified", low=1000
     ),
+    "cpu_clock_share": _bound("of the highest clock", "base clocks are half of the highest and more; unverified", low=0.4),
     "cpu_throttles_per_second": _bound("events/s", "Linux thermal_throttle counters: a cool node counts none", high=0),
     "dram_corrected_per_second": _bound("errors/s", "Schroeder et al. 2009: a sound DIMM counts a few a day", high=0.1),
     "dram_uncorrected": _bound("errors", "kernel.org EDAC documentation: data was lost", high=0),

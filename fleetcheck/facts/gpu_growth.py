@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fleetcheck.absent import Absent, NotMeasured
+from fleetcheck.bound import Bound
 from fleetcheck.facts.gpu_link import first_reason, silent
 from fleetcheck.facts.section import Section
+from fleetcheck.recording import Concern
 from fleetcheck.view import Reading
 
 ERROR_KINDS = ("replay", "recovery", "crc_flit", "crc_data")
@@ -45,6 +47,13 @@ class Growth(Section):
             raise NotMeasured(f"{self.label}: no NVLink error counter was told")
         fastest = max(grown, key=grown.__getitem__)
         return self.derived(f"{fastest}_per_second", self._per_second(grown[fastest]))
+
+    def nvlink_trouble(self, allowed: Bound) -> Concern | bool:
+        """Whether errors grow faster than allowed; slower growth is a warning: a link without trouble counts none in a second."""
+        rate = self.nvlink_errors_per_second
+        if rate not in allowed:
+            return True
+        return rate > 0 and Concern(f"NVLink errors grow by {rate:g} a second", "warn", "observe")
 
     def nvlink_code(self) -> str:
         """SUCCESS when any kind of NVLink error is counted; else why none is."""

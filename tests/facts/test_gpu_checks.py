@@ -114,6 +114,8 @@ FAULTS = [
      "GPU 3: nvlink.link_4_mbytes_per_second 13281 (limit ≥ 26000 and ≤ 27000 MB/s)"),
     ("nvlink_errors_do_not_grow", {GPU + "counters.nvlink.crc_flit.1.4": 125, GPU + "counters.seconds": 1.0},
      "GPU 3: counters.link_4_crc_flit_per_second 125.0 (limit ≤ 10 errors/s)"),
+    ("nvlink_errors_do_not_grow", {GPU + "counters.nvlink.replay.1.4": 3, GPU + "counters.seconds": 1.0},
+     "GPU 3: NVLink errors grow by 3 a second", "warn", "observe"),
     ("nvlink_symbol_error_rates_are_low", {GPU + "nvlink.symbol_ber_packed.4": 3 << 8 | 8}, "GPU 3: nvlink.link_4_symbol_ber_exponent 8 (limit ≥ 255)"),
     ("nvlink_symbol_error_rates_are_low", {GPU + "nvlink.effective_ber_packed.4": 3 << 8 | 9}, "GPU 3: nvlink.link_4_effective_ber_exponent 9 (limit ≥ 255)"),
     ("gpus_are_registered_with_the_fabric", {GPU + "fabric.state": 1},

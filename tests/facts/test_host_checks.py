@@ -107,6 +107,7 @@ FAULTS = [
     ("one NUMA node", wrote("/sys/devices/system/node/node1", None), "test_numa_layout_is_as_configured", ""),
     ("a powersave governor", wrote(f"{CPU}/cpu5/cpufreq/scaling_governor", "powersave\n"), "test_governor_is_as_configured", "powersave"),
     ("clocks stuck low", wrote("/proc/cpuinfo", "processor: 0\ncpu MHz\t\t: 800.000\n"), "test_clock_is_not_stuck_low", ""),
+    ("a lowered highest clock", lambda m: [m.write(f"{CPU}/cpu{n}/cpufreq/cpuinfo_max_freq", "5200000\n") for n in range(8)], "test_clock_is_not_stuck_low", "clock_share 0.38 (limit ≥ 0.4"),
     ("a DIMM is missing", wrote("/proc/meminfo", "MemTotal:  31000000 kB\n"), "test_memory_is_all_there", ""),
     ("an uncorrected error", wrote("/sys/devices/system/edac/mc/mc0/dimm0/dimm_ue_count", "1\n"), "test_memory_has_no_uncorrected_errors", "DIMM P1-DIMMA1"),
     ("an uncorrected error of no DIMM", wrote("/sys/devices/system/edac/mc/mc0/ue_count", "2\n"), "test_memory_has_no_uncorrected_errors", "memory controller mc0"),
