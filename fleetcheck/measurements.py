@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,8 @@ from fleetcheck.run import Run, RunError, disk
 
 FILE = "measurements.parquet"
 NUMBERS = ("value", "low", "high")
+SORT_MEMORY = "2GB"
+"""The rows of a thousand nodes fit in; more are sorted on disk, beside the run."""
 ROW_GROUP = 20_480
 """Rows that are read or passed over as one: a node of a thousand is found without reading the others."""
 _TYPES = ", ".join(f"'{name}': '{'DOUBLE' if name in NUMBERS else 'VARCHAR'}'" for name in Row._fields)
@@ -72,7 +75,8 @@ class Draft:
         told = {"run": self._run.id, "started": str(about["started"])[:19], "tier": str(about["tier"]), "complete": complete,
                 "fleet": str(about["fleet"])}
         try:
-            with connect() as database:
+            with connect() as database, tempfile.TemporaryDirectory(dir=self._run.path, prefix=".sorting-") as folder:
+                database.execute(f"SET memory_limit = '{SORT_MEMORY}'; SET temp_directory = {quoted(folder)}")
                 database.execute(_COPY.format(source=quoted(self._rows), target=quoted(fresh), types=_TYPES, texts=_TEXTS,
                                               group=ROW_GROUP), told)
             fresh.chmod(0o640)
