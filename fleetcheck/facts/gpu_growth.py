@@ -12,6 +12,8 @@ from fleetcheck.facts.section import Section
 from fleetcheck.recording import Concern
 from fleetcheck.view import Reading
 
+SINGLE = 1.0
+"""Errors a second; counters are read somewhat more than a second apart."""
 ERROR_KINDS = ("replay", "recovery", "crc_flit", "crc_data")
 SHORTEST_SECONDS = 0.5
 
@@ -49,11 +51,11 @@ class Growth(Section):
         return self.derived(f"{fastest}_per_second", self._per_second(grown[fastest]))
 
     def nvlink_trouble(self, allowed: Bound) -> Concern | bool:
-        """Whether errors grow faster than allowed; slower growth is a warning: a link without trouble counts none in a second."""
+        """Whether errors grow faster than allowed; slower growth is a warning, but for a single error, as a busy link may see in an hour."""
         rate = self.nvlink_errors_per_second
         if rate not in allowed:
             return True
-        return rate > 0 and Concern(f"NVLink errors grow by {rate:g} a second", "warn", "observe")
+        return rate > SINGLE and Concern(f"NVLink errors grow by {rate:g} a second", "warn", "observe")
 
     def nvlink_code(self) -> str:
         """SUCCESS when any kind of NVLink error is counted; else why none is."""

@@ -207,6 +207,7 @@ LOOKALIKES = {
     "more links than promised": {GPU + f"nvlink.{leaf}": values for leaf, values in {
         "state": [2] * 36, "state_field": [2] * 36, "speed_mbytes_per_second": [26562] * 18 + [UNSUPPORTED] * 18,
         "symbol_ber_packed": [255] * 18 + [UNSUPPORTED] * 18, "effective_ber_packed": [255] * 18 + [UNSUPPORTED] * 18}.items()},
+    "one NVLink error while the counters were read": {GPU + "counters.nvlink.replay.1.4": 1, GPU + "counters.seconds": 1.0},
     "a fabric mask of false bits": {GPU + "fabric.health_mask": 0x1AA},
     "a driver without a summary of the fabric's health": {GPU + "fabric.health_summary": {"absent": "ARGUMENT_VERSION_MISMATCH"}},
     "a job's process": {GPU + "processes": [{"pid": 7, "uid": 1000, "name": "python3", "job": "4711", "memory_bytes": 70 << 30}],
