@@ -51,7 +51,7 @@ class Growth(Section):
         return self.derived(f"{fastest}_per_second", self._per_second(grown[fastest]))
 
     def nvlink_trouble(self, allowed: Bound) -> Concern | bool:
-        """Whether errors grow faster than allowed; slower growth is a warning, but for a single error, as a busy link may see in an hour."""
+        """Whether errors grow faster than allowed; slower growth is a warning, but for a single error, as a busy link may see one."""
         rate = self.nvlink_errors_per_second
         if rate not in allowed:
             return True
