@@ -1,9 +1,10 @@
 """A node against its peers: whose rates lie far below those of the nodes built, cooled and capped like it. Pure.
 
 One-sided: a node is below when its value is less than median − k·1.4826·MAD of its cohort and at least 5 % below the median, or twice the
-metric's own repeatability where that is more. A MAD over fewer than 32 nodes says too little, so smaller cohorts are not judged. What lies
-low together in a twentieth of a cohort is no outlier but a second kind of node. One bad run is said and blames nobody: a node is degraded
-when it is below in K of its last N runs. docs/peers.md shows how often a healthy node is blamed, and which loss is found.
+metric's own repeatability where that is more. A MAD over fewer than 32 nodes says too little, so smaller cohorts are not judged. A node
+that has a twentieth of its cohort at least half as far below as itself is no outlier but of a second kind. One bad run is said and blames
+nobody: a node is degraded when it is below in K of its last N runs. docs/peers.md shows how often a healthy node is blamed, and which loss
+is found.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from statistics import median
 
 K_MAD, MAD_TO_SIGMA = 6.0, 1.4826
 LEAST_EFFECT = 0.05
 LEAST_SAMPLES = 32
-KIND_SHARE, KIND_NODES, NEAR = 0.05, 3, 2 / 3
-"""So many nodes two thirds of the way to the limit, one of them beyond it, are a kind of their own."""
+KIND_SHARE, KIND_NODES, NEAR = 0.05, 3, 1 / 2
+"""So many nodes at least half as far below as a node, itself among them, are a kind of their own."""
 REPEATS, OF_RUNS = 3, 5
 REPEATABILITY: Mapping[str, float] = {"disk_write_mbytes_per_second": 0.10, "disk_read_mbytes_per_second": 0.10}
 """How far a healthy part's own runs lie apart, as a fraction, by the last word of a metric, where that is more than 2.5 %."""
@@ -105,13 +107,20 @@ def compare(samples: Iterable[Sample]) -> tuple[list[Below], list[Split]]:
     for (cohort, metric), members in cohorts.items():
         if len(members) >= LEAST_SAMPLES:
             usual, limit = least([each.value for each in members], REPEATABILITY.get(metric.rpartition(".")[2], 0.0))
-            below = [Below(each, usual, limit, len(members)) for each in members if each.value < limit]
-            near = [each.node for each in members if each.value < usual - NEAR * (usual - limit)]
-            if below and len(near) >= max(KIND_NODES, KIND_SHARE * len(members)):
-                splits.append(Split(cohort, metric, tuple(near), usual, len(members)))
-            else:
-                found += below
+            low = [each for each in members if each.value < limit]
+            kind = _kind(low, members, usual)
+            found += [Below(each, usual, limit, len(members)) for each in low if each not in kind]
+            if kind:
+                edge = usual - NEAR * (usual - max(each.value for each in kind))
+                splits.append(Split(cohort, metric, tuple(each.node for each in members if each.value <= edge), usual, len(members)))
     return found, splits
+
+
+def _kind(low: Sequence[Sample], members: Sequence[Sample], usual: float) -> list[Sample]:
+    """Those of the low ones that have too many others at least half as far below to be outliers."""
+    least_nodes = max(KIND_NODES, ceil(KIND_SHARE * len(members)))
+    edge = sorted(each.value for each in members)[least_nodes - 1]
+    return [each for each in low if usual - edge >= NEAR * (usual - each.value)]
 
 
 def repeats(earlier: Sequence[bool]) -> bool:

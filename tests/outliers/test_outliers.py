@@ -37,6 +37,18 @@ def test_many_low_nodes_are_a_second_kind():
     assert [("n7", "n8", "n9")] == [each.nodes for each in splits]
 
 
+def test_a_node_lower_than_a_second_kind_is_still_an_outlier():
+    samples = cohort(n0=91, n1=90.5, n2=92, n3=70)
+    found, (split,) = compare(samples)
+    assert ["n3"] == [each.sample.node for each in found]
+    assert ("n0", "n1", "n2", "n3") == split.nodes
+
+
+def test_three_nodes_of_another_batch_are_a_kind_though_not_all_of_them_reach_the_limit():
+    found, (split,) = compare(cohort(32, n0=91, n1=93.6, n2=95.1))
+    assert [] == found and ("n0", "n1", "n2") == split.nodes
+
+
 def test_cohorts_are_compared_apart_and_a_node_counts_with_its_worst_part():
     slower = [Sample(f"m{i}", "air-cooled", "tflops_bf16", 70.0) for i in range(40)]
     assert [] == blamed([*cohort(), *slower])
@@ -57,7 +69,7 @@ def test_a_node_is_blamed_when_it_is_below_in_three_of_five_runs(earlier, blames
 
 @pytest.mark.parametrize("noise", [NOISES[0], NOISES[2], NOISES[5]], ids=lambda noise: noise.name)
 def test_no_healthy_node_is_blamed(noise):
-    assert 0 == false_alarms(noise, 32, 40, seed=5)[2]
+    assert 0 == false_alarms(noise, 32, 40, seed=5, fleets=2)[2]
 
 
 def test_a_loss_of_a_sixth_is_found():
