@@ -27,7 +27,7 @@ SYMBOLS = tuple(functions())
 """The calls that the simulated NVML exports."""
 
 
-def library(absent: Iterable[str] = ()) -> Path:
+def nvml(absent: Iterable[str] = ()) -> Path:
     """The simulated NVML, without the symbols in ``absent``: a driver that is older than they are."""
     missing = sorted(set(absent))
     for name in missing:
@@ -48,5 +48,5 @@ def command() -> Path:
 
 __all__ = [
     "COMMANDS", "LIBRARY", "STATE", "SYMBOLS", "TABLE_VARIABLE", "CommandEntry", "FileEntry", "NvmlRule",
-    "StatvfsEntry", "command", "command_table", "library", "nvml_state", "place", "preload", "preload_table",
+    "StatvfsEntry", "command", "command_table", "nvml", "nvml_state", "place", "preload", "preload_table",
 ]

@@ -118,8 +118,8 @@ def _interpreter() -> Path:
 
 def write_nvml(folder: Path, node: Simulated, epoch: float) -> None:
     """The library with its state; an empty file where there is none, or the loader would find this machine's own."""
-    if not node.library:
+    if not node.has_nvml:
         (folder / LIBRARY).touch()
         return
-    native.place(native.library(node.absent), folder / LIBRARY)
+    native.place(native.nvml(node.absent), folder / LIBRARY)
     (folder / "nvml.state").write_bytes(native.nvml_state(node.rules, [slot.index for slot in node.slots], epoch))

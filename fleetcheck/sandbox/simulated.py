@@ -27,7 +27,7 @@ EARLIER_SECONDS = 3 * 86400.0
 @dataclass(frozen=True)
 class Simulated:
     """programs: what they answer; borrowed: those of this machine, by name; removed: programs there shall be none of; absent: NVML calls
-    not exported; library: whether there is an NVML at all; slots: the GPUs that are there.
+    not exported; has_nvml: whether there is an NVML at all; slots: the GPUs that are there.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Simulated:
     rules: Sequence[NvmlRule]
     slots: Sequence[GpuSlot]
     absent: frozenset[str]
-    library: bool
+    has_nvml: bool
     borrowed: Mapping[str, str]
 
 
@@ -59,7 +59,7 @@ def simulated(planned: Planned, now: float) -> Simulated:
         slots=[slot for slot in base.gpus if slot.index not in missing],
         absent=frozenset(one.call for one in overrides.nvml if one.absent),
         borrowed=_borrowed(planned),
-        library=not any(content is None and path.endswith(f"/{LIBRARY}") for path, content in overrides.files.items()),
+        has_nvml=not any(content is None and path.endswith(f"/{LIBRARY}") for path, content in overrides.files.items()),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from fleetcheck.sandbox import native
 from fleetcheck.sandbox.errors import SandboxError
 
-BUILD = "from fleetcheck.sandbox import native; print(native.library(), native.preload(), native.command())"
+BUILD = "from fleetcheck.sandbox import native; print(native.nvml(), native.preload(), native.command())"
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_processes_that_compile_at_once_end_with_one_whole_copy(cache):
 
 def test_each_set_of_absent_symbols_is_a_library_of_its_own(cache):
     name = "nvmlDeviceGetName"
-    names = [native.library(absent) for absent in ((), [name], [name, name])]
+    names = [native.nvml(absent) for absent in ((), [name], [name, name])]
     assert (2, True) == (len(set(names)), names[1] == names[2])
 
 
@@ -44,7 +44,7 @@ def test_sources_compile_without_a_warning():
 def test_a_machine_without_gcc_is_told_what_to_install(cache, monkeypatch):
     monkeypatch.setenv("PATH", str(cache))
     with pytest.raises(SandboxError, match=r"gcc is not on PATH.*apt install gcc"):
-        native.library()
+        native.nvml()
 
 
 def test_a_cache_that_others_may_write_is_refused(cache):
@@ -56,4 +56,4 @@ def test_a_cache_that_others_may_write_is_refused(cache):
 
 def test_an_absent_symbol_that_does_not_exist_is_refused():
     with pytest.raises(SandboxError, match=r"nvmlDeviceGetNames.*nvmlDeviceGetName"):
-        native.library(["nvmlDeviceGetNames"])
+        native.nvml(["nvmlDeviceGetNames"])
