@@ -129,9 +129,8 @@ class Fleet:
     def _keep_plan(self, planned: Sequence[Planned]) -> None:
         """Write this session's part of the plan; what the shards planned and found counts like its own."""
         assert self.run is not None
-        self.planned = {each.nodeid: each for each in (*self.run.planned(), *planned)} if self.shards else \
-            {each.nodeid: each for each in planned}
-        self.results = [each.slim() for each in self.run.judged()] if self.shards else []
+        self.planned = {each.nodeid: each for each in (*self.run.planned(), *planned)}
+        self.results = [each.slim() for each in self.run.judged()]
         journal = Journal(self.run.plan)
         for each in planned:
             journal.append(each)
