@@ -144,7 +144,7 @@ def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Filesystems:
 def _others(data: Mapping[str, Any], kind: str, profile: Profile) -> Parts[Mount]:
     """Mounts of one kind that the profile does not name; those that may not be asked are left out: nobody promised that they may."""
     named, room = {each.mount for each in profile.filesystems}, data.get("room")
-    listed, told = data.get(kind, []), room if isinstance(room, Mapping) else {}
+    listed, told = data.get(kind), room if isinstance(room, Mapping) else {}
     places = listed if isinstance(listed, list) else [listed]
     gaps = [f"filesystems.{kind}: not a mount: {place!r:.60}" for place in places if not isinstance(place, str)]
     least = limit(profile, "other_mounts_free_percent")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fleetcheck.absent import Absent
-from fleetcheck.facts.section import ENABLED, Section
+from fleetcheck.facts.section import ENABLED, UNSUPPORTED, Section
 from fleetcheck.recording import Concern
 from fleetcheck.view import Nested, Reading
 
@@ -68,7 +68,7 @@ class Modes(Section):
     @property
     def mig_pending(self) -> Any:
         """The MIG mode after the next reset; the present one where the driver does not tell."""
-        return self.word("mig_pending", ENABLED) if self.code("mig_pending") == "SUCCESS" else self.mig
+        return self.mig if self.code("mig_pending") in UNSUPPORTED else self.word("mig_pending", ENABLED)
 
     @property
     def recovery_action(self) -> Concern | bool:
@@ -95,10 +95,12 @@ class Power(Section):
     @property
     def limit_watts(self) -> Any:
         """What the GPU may draw: the lower of the limit in force and the one that was set."""
-        if self.code("management_limit_watts") != "SUCCESS":
-            return self.enforced_limit_watts
-        enforced, managed = self.enforced_limit_watts, self.management_limit_watts
-        return enforced if isinstance(enforced, Absent) or enforced <= managed else managed
+        enforced = self.enforced_limit_watts
+        if self.code("management_limit_watts") in UNSUPPORTED:
+            return enforced
+        both = (enforced, self.management_limit_watts)
+        absent = [each for each in both if isinstance(each, Absent)]
+        return absent[0] if absent else min(both)
 
 
 class Clocks(Section):

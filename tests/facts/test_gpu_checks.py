@@ -223,6 +223,8 @@ UNMEASURED = {
     "no permission": ({GPU + "ecc.sram_threshold_exceeded": {"absent": "NO_PERMISSION"}}, "test_sram_errors_are_below_the_threshold"),
     "UNKNOWN in a container": ({GPU + "handle_code": "UNKNOWN", "gpu.driver.in_container": True}, "test_no_gpu_is_lost"),
     "links training after boot": ({GPU + "nvlink.state": [0] * 18, "gpu.driver.uptime_seconds": 60.0}, "test_nvlinks_are_up"),
+    "a MIG mode after the next reset that NVML failed to tell": ({GPU + "modes.mig_pending": {"absent": "TIMEOUT"}}, "test_mig_mode_is_as_promised"),
+    "a power limit that NVML failed to tell": ({GPU + "power.management_limit_watts": {"absent": "TIMEOUT"}}, "test_power_limits_are_as_promised"),
     "a fabric training after boot": ({GPU + "fabric.state": 2, "gpu.driver.uptime_seconds": 60.0}, "test_gpus_are_registered_with_the_fabric"),
     "a margin of an old driver": ({"gpu.driver.version": "550.144.03", "gpu.driver.module_version": "550.144.03",
                                    "gpu.driver.cuda_version": "12.4", GPU + "thermal.margin_celsius": 0}, "test_gpus_keep_their_temperature_margin"),

@@ -336,6 +336,14 @@ def test_no_check_passes_without_a_leaf_it_read(bench, healthy):
     assert [] == passed_anyway
 
 
+@pytest.mark.parametrize(("check", "kind"), [("test_mounts_answer", "remote"), ("test_mounts_answer", "disks"), ("test_mounts_are_writable", "disks")])
+def test_other_mounts_that_were_not_told_of_are_not_measured(bench, healthy, check, kind):
+    told = {name: value for name, value in healthy["filesystems"].items() if name != kind}
+
+    assert "passed" == bench.run(check, healthy).outcome
+    assert "error" == bench.run(check, {**healthy, "filesystems": told}).outcome
+
+
 def without(answer: Any, leaf: tuple[Any, ...]) -> Any:
     """A copy without one leaf; an element of a list becomes unreadable."""
     copied = copy.deepcopy(answer)
