@@ -23,6 +23,7 @@ test: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest tests --collect-only -qqq -n 0 --disable-warnings
 
 bench: $(STAMP)
 	$(BIN)/python -m pytest tests/benchmarks -q -s --benchmarks

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from fleetcheck.sandbox.native import LIBRARY, STATE, SYMBOLS, NvmlRule, library, nvml_state, place
+from fleetcheck.sandbox.native import LIBRARY, STATE, SYMBOLS, NvmlRule, nvml, nvml_state, place
 from fleetcheck.sandbox.nvml_surface import functions
 
 PRELUDE = """
@@ -36,7 +36,7 @@ def ask(tmp_path):
     """Run a pynvml script, which prints one JSON value, over a library that answers from these rules."""
 
     def run(rules, script, gpus=(0, 1, 2), absent=(), epoch=None):
-        place(library(absent), tmp_path / LIBRARY)
+        place(nvml(absent), tmp_path / LIBRARY)
         (tmp_path / STATE).write_bytes(nvml_state(rules, gpus, time.time() if epoch is None else epoch))
         done = subprocess.run([sys.executable, "-c", PRELUDE + script], capture_output=True, text=True, timeout=30,
                               env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}, check=False)
@@ -79,14 +79,14 @@ def test_init_fails_as_the_rule_for_either_name_says(ask, name):
 
 
 def test_a_library_without_state_says_which_file_it_misses(tmp_path):
-    place(library(), tmp_path / LIBRARY)
+    place(nvml(), tmp_path / LIBRARY)
     done = subprocess.run([sys.executable, "-c", "import pynvml; pynvml.nvmlInit()"], capture_output=True, text=True,
                           env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}, check=False)
     assert str(tmp_path / STATE) in done.stderr
 
 
 def test_the_library_finds_its_state_beside_a_symbolic_link(tmp_path):
-    (tmp_path / LIBRARY).symlink_to(library())
+    (tmp_path / LIBRARY).symlink_to(nvml())
     (tmp_path / STATE).write_bytes(nvml_state([], [0, 1], 0))
     script = PRELUDE + asks("nvmlDeviceGetCount()")
     out = subprocess.check_output([sys.executable, "-c", script], env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
@@ -325,7 +325,7 @@ def test_a_hanging_call_does_not_return_and_can_be_killed(ask, tmp_path):
 
 
 def test_a_state_cut_short_is_no_crash(tmp_path):
-    place(library(), tmp_path / LIBRARY)
+    place(nvml(), tmp_path / LIBRARY)
     rules = [NvmlRule("nvmlDeviceGetName", 0, value="H100"),
              NvmlRule("nvmlDeviceGetComputeRunningProcesses_v3", value=[{"pid": 1}])]
     whole = nvml_state(rules, [0], 0)
