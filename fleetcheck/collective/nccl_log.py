@@ -16,22 +16,32 @@ _RANK = r"\[(?:PG [^\]]*?)?Rank (?P<rank>\d+)\]"
 _TIMEOUT = re.compile(
     rf"(?:{_RANK} )?Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(?P<work>\d+), OpType=(?P<kind>\w+),")
 _PROGRESS = re.compile(
-    rf"{_RANK} (?:Exception \(either an error or timeout\) detected by watchdog at work|Timeout at NCCL work): (?P<work>\d+), "
-    r"last enqueued NCCL work: (?P<enqueued>\d+), last completed NCCL work: (?P<completed>\d+)")
+    rf"{_RANK} +(?:Exception \(either an error or timeout\) detected by watchdog at work|Timeout at NCCL work"
+    r"|failure detected by watchdog at work sequence id): (?P<work>\d+),? (?:PG status: )?"
+    r"last enqueued (?:NCCL )?work: (?P<enqueued>\d+), last completed (?:NCCL )?work: (?P<completed>\d+)")
 _WARNING = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<device>\d+)\][^\n]*?NCCL WARN (?P<said>[^\n]*)")
 
 CAUSES: Sequence[tuple[str, re.Pattern[str]]] = (
-    ("workload", re.compile(r"out of memory|Failed to CUDA (?:calloc|malloc)|Cuda failure 2\b", re.IGNORECASE)),
     ("gpu", re.compile(r"uncorrectable ECC|GPU is lost|fallen off the bus|hardware stack error|NVLink error", re.IGNORECASE)),
-    ("config", re.compile(r"no CUDA-capable device|driver version is insufficient|invalid device ordinal|mismatched versions"
-                          r"|system not yet initialized|Cuda failure 802\b", re.IGNORECASE)),
+    ("workload", re.compile(r"out of memory|Failed to CUDA (?:calloc|malloc|host alloc)|Cuda failure 2\b", re.IGNORECASE)),
+    ("config", re.compile(r"no CUDA-capable device|driver version is insufficient|invalid device ordinal|mismatched (?:NCCL )?version"
+                          r"|Message truncated|system not yet initialized|Cuda failure 802\b|named symbol not found|PTX was compiled"
+                          r"|no kernel image|Duplicate GPU|no socket interface found|busy or unavailable|/dev/shm|No space left on device"
+                          r"|shared memory segment|ibv_\w+ failed.*Cannot allocate memory|ibv_reg_mr\w* failed", re.IGNORECASE)),
     ("network", re.compile(r"Got completion from peer .*(?:status=|error)|IBV_WC_\w+_ERR|ibv_\w+ failed|No route to host"
-                           r"|Got async event|Network is unreachable", re.IGNORECASE)),
+                           r"|async fatal event|(?<!non-)fatal async event"
+                           r"|Got async (?:error )?event\s*:\s*(?!\s|GID|client|LID|SM |P_?Key|port active)"
+                           r"|Network is unreachable", re.IGNORECASE)),
 )
+"""Words that name a cause, the surest first: a GPU that broke may let another run out of memory, never the reverse. Of the events
+of a card those that a subnet manager or a renewed address brings about are none; registering memory fails for want of a limit."""
 _CUDA = re.compile(r"(?:\[rank(?P<rank>\d+)\]:)?[^\n]*CUDA error: (?P<said>(?:uncorrectable ECC error|hardware stack error|an? NVLink error"
                    r"|Invalid access of peer GPU memory over nvlink or a hardware error)[^\n]{0,120})")
 """What PyTorch says of a GPU that broke, where NCCL says nothing."""
-"""Words that name a cause, the surest first."""
+_LAST = re.compile(r"(?:\[rank(?P<rank>\d+)\]: ?)?Last error:\s*\n(?P<said>[^\n]{1,300})")
+"""How PyTorch passes on the library's last warning where nobody asked for its log."""
+_MEMORY = re.compile(r"(?:torch(?:\.cuda)?\.OutOfMemoryError|RuntimeError): (?:CUDA out of memory|CUDA error: out of memory)[^\n]{0,120}"
+                     r"|torch(?:\.cuda)?\.OutOfMemoryError: [^\n]{0,120}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,7 @@ def warnings(text: str) -> list[Warned]:
 def explain(text: str, ranks: int | None = None) -> Said:
     """What a job's log says of its end. ranks: how many the job had, to name those that said nothing."""
     told, stopped = warnings(text), stops(text)
-    for judge in (_named_cause, _broken_gpu, _out_of_memory):
+    for judge in (_broken_gpu, _named_cause, _passed_on, _out_of_memory):
         said = judge(told, text)
         if said:
             return said
@@ -91,6 +101,25 @@ def _named_cause(told: Sequence[Warned], text: str) -> Said | None:
     return None
 
 
+def cause_of(said: str) -> str:
+    """The cause that words of NCCL or CUDA name; empty for a symptom.
+
+    >>> cause_of("Cuda failure 'uncorrectable ECC error encountered'"), cause_of("Connection closed by remote peer")
+    ('gpu', '')
+    """
+    return next((cause for cause, words in CAUSES if words.search(said)), "")
+
+
+def _passed_on(told: Sequence[Warned], text: str) -> Said | None:
+    """A cause in the words of NCCL that PyTorch quotes in its exception."""
+    for cause, _ in CAUSES:
+        found = next((each for each in _LAST.finditer(text) if cause_of(each["said"]) == cause), None)
+        if found:
+            who = f"rank {found['rank']}" if found["rank"] else "a rank that is not named"
+            return Said(_OUTCOMES.get(cause, "error"), cause, f"{who}: {found['said'].strip()}")
+    return None
+
+
 def _broken_gpu(told: Sequence[Warned], text: str) -> Said | None:
     found = _CUDA.search(text)
     who = f"rank {found['rank']}: " if found and found["rank"] else ""
@@ -98,7 +127,7 @@ def _broken_gpu(told: Sequence[Warned], text: str) -> Said | None:
 
 
 def _out_of_memory(told: Sequence[Warned], text: str) -> Said | None:
-    found = re.search(r"torch(?:\.cuda)?\.OutOfMemoryError: [^\n]{0,120}", text)
+    found = _MEMORY.search(text)
     return Said("passed", "workload", f"the job ran out of GPU memory: {found[0]}; no fault of a node") if found else None
 
 
@@ -111,6 +140,7 @@ def _of_network(found: Warned) -> Said:
     return Said("error", "network", f"{_place(found)}: {found.said}; try both ends with other partners")
 
 
+_OUTCOMES = {"workload": "passed", "gpu": "failed"}
 _OF: dict[str, Callable[[Warned], Said]] = {
     "workload": _of_workload,
     "network": _of_network,

@@ -2,6 +2,7 @@
 
 A skipped test is not a passed one: a card for which every test of the hardware was skipped has been through nothing. Words such as
 "busy or unavailable" are said alike of a GPU in use, in exclusive mode, and one that waits for a reset: ask again, then believe it.
+What looks at the installation alone (persistence mode, libraries, permissions) blames no GPU. A pass with an error beside it is none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,17 @@ ROOTS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
 STATUSES = ("Pass", "Fail", "Warn", "Skip")
 SOFTWARE = frozenset({"deployment", "software", "metadata"})
 """Categories that look at the installation alone; a pass in them says nothing about a GPU."""
+CONFIGURATION = frozenset({
+    "denylist", "blacklist", "nvml library", "cuda main library", "cuda toolkit library", "cuda toolkit libraries",
+    "permissions and os blocks", "persistence mode", "environment variables", "graphics processes", "fabric manager",
+})
+"""Their tests that a setting or a package mends; the others (retired pages, InfoROM) are about the GPU. DCGM 4 has one test for all of
+them, and names the part in front of its words."""
+UNNAMED = "fails as a whole and names no GPU"
+NO_PASS = "passes, and an error beside it says otherwise"
 _CATEGORY = re.compile(r"^[+|]-+ +(.+?) +-+\+-+[+|]$")
+_DOCUMENT = re.compile(r'\{\s*"')
+"""Where a document begins; braces in a line before it do not look like this."""
 _CELLS = re.compile(r"^\|([^|]*)\|(.*)\|$")
 _STATUS = re.compile(r"\b(Pass|Fail|Warn|Skip)\b(?: - (?:All|GPUs?: (?P<gpus>\d+(?:, *\d+)*)))?")
 _EACH = re.compile(r"\bGPU(\d+): (Pass|Fail|Warn|Skip)\b")
@@ -42,13 +53,22 @@ class Result:
         """Whether it exercised anything."""
         return self.category.strip().lower() not in SOFTWARE
 
+    @property
+    def of_configuration(self) -> bool:
+        """Whether a setting or a package of the node is what it speaks of."""
+        names = (self.test.strip().lower(), self.words.partition(":")[0].strip().lower())
+        return not self.of_hardware and any(name in CONFIGURATION for name in names)
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """outcome of one GPU: passed, failed, error (not measured); message: the tests that decided."""
+    """outcome of one GPU: passed, failed, error (not measured); message: the tests that decided. severity and action where
+    configuration decided, else empty."""
 
     outcome: str
     message: str
+    severity: str = ""
+    action: str = ""
 
 
 def parse(text: str) -> list[Result]:
@@ -72,15 +92,19 @@ def _judged(results: Sequence[Result], again: bool) -> Judged:
     if failed and not again and all("busy or unavailable" in each.words for each in failed):
         return Judged("error", f"{_names(failed)}: device busy or unavailable; look for processes, exclusive mode, "
                                "a pending reset; ask again")
-    if failed:
-        return Judged("failed", f"{_names(failed)}: {failed[0].words[:200]}".rstrip(": "))
+    broken = [each for each in failed if not each.of_configuration] or [each for each in failed if each.status == "Fail"]
+    if broken:
+        settings = ("degraded", "fix-config") if broken[0].of_configuration else ()
+        return Judged("failed", f"{_names(broken)}: {broken[0].words[:200]}".rstrip(": "), *settings)
     strange = [each for each in results if each.status not in STATUSES]
     if strange:
-        return Judged("error", f"{strange[0].test}: status {strange[0].status!r}")
+        return Judged("error", f"{strange[0].test}: status {strange[0].status!r} {strange[0].words[:200]}".rstrip())
     passed = [each for each in results if each.status == "Pass" and each.of_hardware]
     skipped = [each for each in results if each.status == "Skip"]
     if not passed:
         return Judged("error", f"nothing of the hardware was tested; skipped: {_names(skipped) or 'nothing'}")
+    if failed:
+        return Judged("failed", f"{_names(failed)}: {failed[0].words[:200]}".rstrip(": "), "warn", "fix-config")
     return Judged("passed", f"{_names(passed)}{'; skipped: ' + _names(skipped) if skipped else ''}")
 
 
@@ -90,24 +114,35 @@ def _names(results: Sequence[Result]) -> str:
 
 def _document(text: str) -> Any:
     """The diagnostic's object, wherever lines before it end; None when there is none."""
-    start = text.find("{")
-    if start < 0 or not any(f'"{root}"' in text for root in ROOTS):
+    start = _DOCUMENT.search(text)
+    if not start or not any(f'"{root}"' in text for root in ROOTS):
         return None
     try:
-        whole, _ = json.JSONDecoder().raw_decode(text[start:])
+        whole, _ = json.JSONDecoder().raw_decode(text[start.start():])
     except ValueError as problem:
         raise NotMeasured(f"the diagnostic's JSON is cut or has strange parts: {problem}") from None
-    return next((whole[root] for root in ROOTS if isinstance(whole, dict) and root in whole), None)
+    return next((whole[root] for root in ROOTS if root in whole), None)
 
 
 def _of_document(found: Any) -> Iterator[Result]:
     try:
+        if "runtime_error" in found:
+            raise NotMeasured(f"the diagnostic broke off: {found['runtime_error']!s:.200}")
         for category in found["test_categories"]:
             for test in category["tests"]:
-                for result in test["results"]:
-                    yield from _of_result(str(category["category"]), str(test["name"]), result)
+                yield from _of_test(str(category["category"]), str(test["name"]), test)
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise NotMeasured(f"the diagnostic's JSON is not as expected: {type(problem).__name__}: {problem}") from None
+
+
+def _of_test(category: str, name: str, test: Mapping[str, Any]) -> Iterator[Result]:
+    """One test's results, and its summary where that fails and no result says so."""
+    results = [each for result in test["results"] for each in _of_result(category, name, result)]
+    yield from results
+    summary = test.get("test_summary") or {}
+    status = str(summary.get("status", "")).capitalize()
+    if status in ("Fail", "Warn") and not any(each.status in ("Fail", "Warn") for each in results):
+        yield Result(category, name, None, UNNAMED, " ".join(_texts(summary.get("warnings"))))
 
 
 def _of_result(category: str, test: str, result: Mapping[str, Any]) -> Iterator[Result]:
@@ -116,9 +151,10 @@ def _of_result(category: str, test: str, result: Mapping[str, Any]) -> Iterator[
         return
     named = result.get("entity_id", result.get("gpu_id", result.get("gpu_ids", "")))
     gpus: list[int | None] = [*map(int, re.findall(r"\d+", str(named)))] or [None]
-    said = [*_texts(result.get("warnings")), *_texts(result.get("info"))]
+    warned, status = _texts(result.get("warnings")), str(result["status"]).capitalize()
+    said = " ".join([*warned, *_texts(result.get("info"))])
     for gpu in gpus:
-        yield Result(category, test, gpu, str(result["status"]).capitalize(), " ".join(said))
+        yield Result(category, test, gpu, NO_PASS if warned and status == "Pass" else status, said)
 
 
 def _texts(value: Any) -> list[str]:

@@ -36,7 +36,7 @@ class Diagnosed(Section):
         """Which sub-tests failed; raises NotMeasured where too little was tested to say."""
         if self.judged.outcome == "error":
             raise NotMeasured(f"{self.label}: {self.judged.message}")
-        return self.judged.outcome == "failed" and Concern(self.judged.message)
+        return self.judged.outcome == "failed" and Concern(self.judged.message, self.judged.severity, self.judged.action)
 
 
 def build(answers: Mapping[str, Any], profile: Profile, node: Node) -> Parts[Diagnosed]:

@@ -33,6 +33,15 @@ ELEVEN = """
 GOOD = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 4.7 \n#\n"
 BAD = "# Out of bounds values : 4 FAILED\n# Avg bus bandwidth    : 4.7 \n#\n"
 ALONE = RANKS.replace("#  Rank  1 Group  0 Pid 6012 on     node-l device  0 [0009:01:00] NVIDIA GH200 120GB\n", "")
+FIRST = """nThread 1 nGpus 2 minBytes 8 maxBytes 4194304 step: 2(factor) warmup iters: 5 iters: 20 validation: 1
+# Using devices
+#   Rank  0 on     node-k device  0 [0x00] Tesla P100-PCIE-16GB
+#   Rank  1 on     node-k device  1 [0x00] Tesla P100-PCIE-16GB
+#                                                 out-of-place                    in-place
+#      bytes             N    type      op     time  algbw  busbw      res     time  algbw  busbw      res
+"""
+FIRST_ROWS = "     4194304       1048576   float     sum    0.410  10.22  10.22    2e-07    0.41   10.21  10.21    2e-07\n"
+LONELY = ALONE + "\n".join(NEW.splitlines()[:3]) + "\n" + NEW.splitlines()[-1].replace("18.30", "0.00").replace("18.34", "0.00") + "\n" + GOOD
 UNCOUNTED = ("     4194304       1048576     float    none      -1    19.50  215.09    0.00      0     0.79  5309.2    0.00    N/A\n")
 
 
@@ -62,6 +71,22 @@ def tagged(text: str, tag: str) -> str:
     pytest.param(RANKS + "node-k: Test CUDA failure common.cu:1304 'CUDA-capable device(s) is/are busy or unavailable'\n"
                  " .. node-k pid 5011: Test failure common.cu:1189\n", "error", "config", id="exclusive process"),
     pytest.param(RANKS + NEW + "node-l: Test NCCL failure common.cu:958 'unhandled system error / '\n", "error", "run", id="broke off"),
+    pytest.param(FIRST + FIRST_ROWS + GOOD, "passed", "none", id="first layout"),
+    pytest.param(FIRST + FIRST_ROWS + BAD, "failed", "data", id="first layout, wrong data"),
+    pytest.param(FIRST + "NCCL failure all_reduce.cu:95 'unhandled cuda error'\n", "error", "run", id="first layout, broke off"),
+    pytest.param(LONELY + LONELY.replace("node-k", "node-l"), "error", "config", id="built without MPI"),
+    pytest.param("".join(a + b for a, b in zip(LONELY.splitlines(True), LONELY.replace("node-k", "node-l").splitlines(True), strict=True)),
+                 "error", "config", id="built without MPI, lines mixed"),
+    pytest.param(RANKS + "# Reducing maxBytes to 2097152 due to memory limitation\n" + NEW.rsplit("     4194304", 1)[0] + GOOD,
+                 "passed", "none", id="no room for the largest size"),
+    pytest.param(RANKS + "# Reducing maxBytes to 4194304 due to memory limitation\n" + "\n".join(NEW.splitlines()[:4]) + "\n" + GOOD,
+                 "error", "output", id="ends before the size there was room for"),
+    pytest.param(RANKS + NEW + GOOD + RANKS + NEW, "error", "output", id="the second of two runs did not end"),
+    pytest.param(RANKS + NEW + GOOD + RANKS + NEW + GOOD, "passed", "none", id="two runs that ended"),
+    pytest.param(RANKS + "node-l: Test CUDA failure common.cu:303 'uncorrectable ECC error encountered'\n", "failed", "gpu", id="a GPU broke"),
+    pytest.param("node-l: Test CUDA failure common.cu:892 'no CUDA-capable device is detected'\n", "error", "config", id="no GPU given"),
+    pytest.param((RANKS + NEW + GOOD).replace("\n", "\r\n"), "passed", "none", id="CRLF"),
+    pytest.param("".join(f"\x1b[32m{line}\x1b[0m\n" for line in (RANKS + NEW + GOOD).splitlines()), "passed", "none", id="coloured"),
 ])
 def test_a_run_of_nccl_tests(text, outcome, cause):
     said = ncclt.judge(ncclt.parse(text))
@@ -108,6 +133,29 @@ ECC = "node-m:911:999 [1] enqueue.cc:1204 NCCL WARN Cuda failure 'uncorrectable 
     pytest.param("[rank3]: RuntimeError: CUDA error: uncorrectable ECC error encountered\n", "failed", "gpu", "rank 3: uncorrectable", id="told by PyTorch alone"),
     pytest.param("n1:55:88 [3] NCCL WARN NET/IB : mlx5_0:1 Got async event : port error\n", "error", "network", "n1, GPU 3", id="a port that fell"),
     pytest.param("n1:55:88 [3] init.cc:1 NCCL WARN Cuda failure 802 'system not yet initialized'\n", "error", "config", "n1, GPU 3", id="no fabric manager"),
+    pytest.param(OOM + ECC, "failed", "gpu", "node-m, GPU 1", id="a GPU that broke before another ran out of memory"),
+    pytest.param("[rank3]: RuntimeError: CUDA error: uncorrectable ECC error encountered\n" + OOM, "failed", "gpu", "rank 3",
+                 id="told by PyTorch before another ran out of memory"),
+    pytest.param("n1:55:88 [3] misc/shmutils.cc:72 NCCL WARN Error: failed to extend /dev/shm/nccl-Q8 to 33030532 bytes\n", "error", "config", "n1",
+                 id="too little shared memory"),
+    pytest.param("n1:55:88 [3] misc/ibvwrap.cc:190 NCCL WARN Call to ibv_reg_mr failed\n", "error", "config", "n1", id="memory may not be locked"),
+    pytest.param("n1:55:88 [3] init.cc:897 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1b000\n", "error", "config",
+                 "n1", id="two ranks on one GPU"),
+    pytest.param("n1:55:88 [3] NCCL WARN NET/IB : mlx5_1:1 Got async event : GID table change\n", "error", "unknown", "only symptoms",
+                 id="a renewed address"),
+    pytest.param("n1:55:88 [3] NCCL WARN NET/IB : mlx5_1:1 async fatal event: local catastrophic error\n", "error", "network", "n1",
+                 id="a card that failed"),
+    pytest.param("torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:219, unhandled cuda error\nLast error:\n"
+                 "Cuda failure 214 'uncorrectable ECC error encountered'\n", "failed", "gpu", "a rank that is not named", id="last error: a GPU"),
+    pytest.param("torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:219, unhandled cuda error\n[rank4]: Last error:\n"
+                 "Failed to CUDA calloc async 4 bytes\n", "passed", "workload", "rank 4", id="last error: out of memory"),
+    pytest.param("DistBackendError: NCCL error\nLast error:\nsocketProgress: Connection closed by remote peer n2<4011>\n", "error", "unknown",
+                 "neither", id="last error: a symptom"),
+    pytest.param("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 15.78 GiB total capacity)\n", "passed", "workload",
+                 "Tried to allocate", id="out of memory as older PyTorch says it"),
+    pytest.param("[rank2]:[E1104 05:41:10.118 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank 2]  failure detected by watchdog at "
+                 "work sequence id: 31 PG status: last enqueued work: 33, last completed work: 30\n", "error", "unknown", "at work 31; silent: rank 0, 1, 3",
+                 id="a newer watchdog"),
     pytest.param("", "error", "unknown", "neither", id="nothing"),
     pytest.param("[E ProcessGroupNCCL.cpp:458] [Rank 0] Watchdog caught collective oper", "error", "unknown", "neither", id="cut"),
 ])

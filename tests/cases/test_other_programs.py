@@ -64,6 +64,64 @@ def test_a_diagnostic_of_dcgm(text, expected):
     assert expected == {gpu: judged.outcome for gpu, judged in dcgm.judge(dcgm.parse(text)).items()}
 
 
+def fifth(*tests: dict[str, object], category: str = "Hardware") -> str:
+    """A document of schema 4 with tests as given."""
+    return json.dumps({"DCGM Diagnostic": {"test_categories": [{"category": category, "tests": list(tests)}]}})
+
+
+def of(name: str, *statuses: str, summary: str = "Pass", **more: object) -> dict[str, object]:
+    results = [{"entity_group": "GPU", "entity_id": gpu, "status": status, **more} for gpu, status in enumerate(statuses)]
+    return {"name": name, "results": results, "test_summary": {"status": summary}}
+
+
+@pytest.mark.parametrize(("text", "expected", "words"), [
+    pytest.param(fifth(of("memory", "Pass", warnings=[{"warning": "only 40 % could be allocated", "error_id": 59}])), "error", "40 %",
+                 id="a pass with an error beside it"),
+    pytest.param(fifth(of("memory", "Pass"), of("diagnostic", summary="Fail")), "error", "diagnostic: status 'fails as a whole",
+                 id="a test that failed and names no GPU"),
+    pytest.param("{notice} the collector is new\n" + fifth(of("memory", "Pass")), "passed", "memory", id="braces in a line before it"),
+])
+def test_a_diagnostic_that_contradicts_itself(text, expected, words):
+    judged = dcgm.judge(dcgm.parse(text))[0]
+    assert expected == judged.outcome
+    assert words in judged.message
+
+
+def test_a_diagnostic_that_broke_off_says_why():
+    with pytest.raises(NotMeasured, match="broke off: Unable to complete"):
+        dcgm.parse('{"DCGM Diagnostic": {"runtime_error": "Unable to complete diagnostic for group 1"}}')
+
+
+INSTALLED = """|-----  Deployment  --------+------------------------------------------------|
+| Persistence Mode          | {0}                                           |
+| Warning                   | Persistence mode for GPU 0 is disabled.        |
+| Page Retirement/Row Remap | {1}                                           |
+| Warning                   | GPU 0 has uncorrectable row remaps pending.    |
++-----  Hardware  ----------+------------------------------------------------+
+| GPU Memory                | {2} - All                                     |
+"""
+
+
+@pytest.mark.parametrize(("statuses", "expected"), [
+    (("Warn", "Pass", "Pass"), ("failed", "warn", "fix-config")),
+    (("Fail", "Pass", "Pass"), ("failed", "degraded", "fix-config")),
+    (("Fail", "Fail", "Pass"), ("failed", "", "")),
+    (("Warn", "Pass", "Skip"), ("error", "", "")),
+    (("Fail", "Pass", "Fail"), ("failed", "", "")),
+])
+def test_a_setting_of_the_node_blames_no_gpu(statuses, expected):
+    judged = dcgm.judge(dcgm.parse(INSTALLED.format(*statuses)))[None]
+    assert expected == (judged.outcome, judged.severity, judged.action)
+
+
+def test_dcgm_4_names_the_setting_in_its_words():
+    text = json.dumps({"DCGM Diagnostic": {"test_categories": [
+        {"category": "Deployment", "tests": [of("software", "Fail", warnings=[{"warning": "Persistence Mode: it is disabled for GPU 0."}])]},
+        {"category": "Hardware", "tests": [of("memory", "Pass")]}]}})
+    judged = dcgm.judge(dcgm.parse(text))[0]
+    assert ("failed", "degraded", "fix-config") == (judged.outcome, judged.severity, judged.action)
+
+
 def test_busy_is_believed_when_it_repeats():
     results = dcgm.parse(TABLE)
 
