@@ -58,7 +58,8 @@ def _entry(number: int, line: str) -> Entry:
 
 
 def expanded(pattern: str) -> list[str]:
-    """The names a host pattern stands for; both ends count, leading zeros are kept, a third number is the step.
+    """The names a host pattern stands for; both ends count, leading zeros are kept, a third number is the step. Raises ValueError on a
+    range that is none, or whose end lies before its begin.
 
     >>> expanded("n-[08:12:2].dc1"), expanded("evo1[1:1]"), expanded("db-[a:c]")
     (['n-08.dc1', 'n-10.dc1', 'n-12.dc1'], ['evo11'], ['db-a', 'db-b', 'db-c'])
@@ -75,11 +76,11 @@ def expanded(pattern: str) -> list[str]:
 
 def _middles(found: re.Match[str]) -> list[str]:
     first, last, step = found["first"] or "0", found["last"], int(found["step"] or 1)
-    if first.isdigit() and last.isdigit() and step and len(last) <= 9:
+    if first.isdigit() and last.isdigit() and step and len(last) <= 9 and int(first) <= int(last):
         width = len(first) if first.startswith("0") and len(first) > 1 else 1
         return [str(number).zfill(width) for number in range(int(first), min(int(last), int(first) + MOST * step) + 1, step)]
     letters = string.ascii_letters
-    if len(first) == len(last) == 1 and first in letters and last in letters and step:
+    if len(first) == len(last) == 1 and first in letters and last in letters and step and letters.index(first) <= letters.index(last):
         return list(letters[letters.index(first) : letters.index(last) + 1 : step])
     raise ValueError(f"bad range {found[0]!r}")
 

@@ -18,7 +18,8 @@ _SEVERITY = re.compile(r"event severity:\s*(?P<word>[\w ,]+)")
 _SECTION = re.compile(r"section_type:\s*(?P<word>[\w /-]+)")
 _WHERE = re.compile(r"(?:fru_text|DIMM location):\s*(?P<where>.+)|device_id:\s*(?P<device>[0-9a-f:.]+)", re.IGNORECASE)
 _CHECK = re.compile(
-    r"\[Hardware Error\]: CPU (?P<cpu>\d+): Machine Check(?: Exception)?: \w+ Bank (?P<bank>\d+): (?P<status>[0-9a-f]{8,16})\b",
+    r"(?:\[Hardware Error\]|EDAC \S+ MC\d+): CPU (?P<cpu>\d+): Machine Check(?: Exception| Event)?: \w+ Bank (?P<bank>\d+): "
+    r"(?:0x)?(?P<status>[0-9a-f]{8,16})\b",
     re.I,
 )
 

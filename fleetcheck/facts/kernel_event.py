@@ -8,10 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 TEXT_LIMIT = 200
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
+_CLOCK = r"(?:[+\d.]+|[^\]\n]{0,24}\d\d:\d\d:\d\d[^\]\n<]{0,24}|[^\]\n\d:]{2,12}\d{1,2} \d\d:\d\d)"
+_ISO = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _PREFIX = re.compile(
-    r"^(?:.{0,80}?\bkernel:\s+)?(?:kern\s*:\w+\s*:\s+\S+\s+)?(?:<\d+>)?"
-    r"(?:\[\s*(?:[+\d.]+|[^\]]{0,20}\d\d:\d\d:\d\d[^\]]{0,16})\]\s*)?(?:\[\s*[TC]\d+\]\s*)?"
+    r"(?:.{0,200}?\bkernel(?:\[\d+\])?:\s+"  # a syslog daemon, journalctl, with the name of a file before it
+    r"|[\w.-]{1,64}: (?=\[\s*[+\d]|<\d|kern\s*:|\d{4}-)|\d{1,9}[:-](?=[\[<])"  # a parallel shell's host; grep -n
+    r"|\d{1,4},\d+,\d+,[^;\s]*;|<\d{1,3}>(?:1 )?"  # /dev/kmsg, dmesg -r, RFC 5424
+    r"|kern\s*:\s*\w+\s*:\s*"  # dmesg -x
+    rf"|{_ISO}:?\s+(?:\S+ kernel - - (?:-|\[[^\]]*\])\s+)?"
+    rf"|\[\s*{_CLOCK}(?:\s*<\s*[+\d.]+>)?\s*\]:?\s*|\[\s*[TC]\d+\]\s*)*"
 )
+"""What stands before the kernel's words wherever its log is shown: dmesg's ways to tell the time, relays, shells. A program's own words
+are none of it: a line that it quotes stays recognisable as quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,9 @@ def without_prefix(text: str) -> str:
     >>> without_prefix("Okt 06 17:59:27 node-a kernel: NVRM: Xid (PCI:0000:01:00): 79, pid=1122")
     'NVRM: Xid (PCI:0000:01:00): 79, pid=1122'
     """
-    return _PREFIX.sub("", text, count=1).strip()
+    plain = _COLOUR.sub("", text)
+    found = _PREFIX.match(plain)
+    return plain[found.end() if found else 0 :].strip()
 
 
 def printable(text: str) -> str:

@@ -27,6 +27,9 @@ def draft(path: Path) -> Draft:
             made.say(f"{path}: host {name!r:.80} has a name that no node may have: left out")
             continue
         made.node(name, _keys(path, variables, made))
+    if not made.nodes:
+        raise InventoryError(f"{path}:1: no host of it has a name that a node may have; give the host an alias and its address as "
+                             f"ansible_host, expected in place of {next(iter(found.hosts))!r:.60}")
     _refuse_shared(path, found, made)
     for name in sorted(found.groups, key=lambda name: (_depth(found, name), name)):
         if name not in IMPLIED:

@@ -12,6 +12,7 @@ HEADINGS = ("Configuration data as of", "Slurmctld(", "Cgroup Support", "Account
 STARTS = ("nodename", "partitionname", "switchname", "blockname", "nodeset")
 _KEY = re.compile(r"(?<!\S)([A-Za-z][A-Za-z0-9_/:.-]*)\s?=\s?(?=\S|$)")
 _CONFIG = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s+=\s?(.*)\Z")
+_OS = re.compile(r"(?<!\S)OS=")
 _NONE = frozenset({"", "(null)", "n/a", "none"})
 
 
@@ -47,7 +48,7 @@ def _logical(text: str) -> Iterator[tuple[int, str]]:
     """Lines without comments, joined where one is continued: by a backslash, as in slurm.conf, or by an indent, as scontrol prints."""
     held, begun = "", 0
     for number, raw in enumerate([*text.splitlines(), ""], 1):
-        said = raw.partition("#")[0].rstrip()
+        said = _uncommented(raw).rstrip()
         said = "" if said.startswith(HEADINGS) else said
         if said and held and (held.endswith("\\") or (said[0].isspace() and not _starts(said))):
             held = f"{held.rstrip(BACKSLASH).rstrip()} {said.strip()}"
@@ -55,6 +56,16 @@ def _logical(text: str) -> Iterator[tuple[int, str]]:
         if held:
             yield begun, held.rstrip(BACKSLASH).rstrip()
         held, begun = said.strip(), number
+
+
+def _uncommented(line: str) -> str:
+    """The line without its comment; a kernel's version, which scontrol prints and slurm.conf has not, holds such a sign itself.
+
+    >>> _uncommented("NodeName=n1 # odd"), _uncommented("NodeName=n1 OS=Linux 6.8 #31-Ubuntu SMP Partitions=gpu")
+    ('NodeName=n1 ', 'NodeName=n1 OS=Linux 6.8 #31-Ubuntu SMP Partitions=gpu')
+    """
+    said = line.partition("#")[0]
+    return line if _OS.search(said) else said
 
 
 def _starts(line: str) -> bool:

@@ -272,6 +272,8 @@ def test_hosts_are_expanded_as_ansible_does():
     ("[g]\nn[1:3]\n", 1, "expected YAML"),
     ("[g]\nn[3:a]\n", 1, "bad range '[3:a]'"),
     ("[g]\nn[1:99999999]\n", 1, "names more than"),
+    ("[g]\nm1\nn[3:1]\n", 1, "bad range '[3:1]'"),
+    ("[g]\nm1\nn[c:a]\n", 1, "bad range '[c:a]'"),
 ])
 def test_an_inventory_of_ansible_is_refused_with_its_line(text, line, words):
     assert ansible.is_ini(text)

@@ -285,6 +285,17 @@ def test_what_a_relay_put_before_a_kernel_line_is_no_obstacle(text, expected):
     assert [(expected, "fatal")] == [(event.code, event.severity) for event in events(text)]
 
 
+@pytest.mark.parametrize("before", ["watcher: ", "[health] [WARN] ", "alert=1 text=", "2026-11-30T15:00:00Z stdout F "])
+def test_a_line_that_a_program_quotes_stays_a_quotation(before):
+    assert ["warn"] == [event.severity for event in events(before + X + "79, GPU has fallen off the bus.")]
+
+
+@pytest.mark.parametrize("text", ["nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 20034, Fatal", "[Hardware Error]: CPU 1", "{1}[Hardware Error]: event severity: fatal",
+                                  "[drm] [nvidia-drm] [GPU ID 0x00001b00] Loading driver", "sd 2:0:0:0: [sdb] Sense Key", "1: not a line of grep"])
+def test_what_the_kernel_itself_begins_with_is_no_prefix(text):
+    assert text == without_prefix(text)
+
+
 def test_what_a_program_wrote_to_the_kernel_log_is_not_the_kernels():
     records, broken = records_of([{"facility": 1, "seconds": 5.0, "text": X + "79, quoted"}])
 
@@ -325,7 +336,13 @@ def test_a_line_of_a_healthy_machine_is_no_event(line):
     assert [] == events(line)
 
 
-@pytest.mark.parametrize("before", ["[   12.345678][  T1234] ", "[Mon Nov 30 15:00:00 2026] ", "<3>[    1.0] ", "2026-11-30T15:00:00.1+01:00 n1 kernel: "])
+@pytest.mark.parametrize("before", [
+    "[   12.345678][  T1234] ", "[Mon Nov 30 15:00:00 2026] ", "<3>[    1.0] ", "2026-11-30T15:00:00.1+01:00 n1 kernel: ",
+    "2026-11-30T15:00:00,123456+00:00 ", "kern  :err   : [  123.456789] ", "kern  :err   : [Mon Nov 30 15:00:00 2026] ", "[  123.456789 <    0.000012>] ",
+    "[Nov 30 15:00] ", "[Okt30 15:00] ", "[Mon Nov 30 15:00:00 2026 <    0.000012>] ", "4,1234,567890123,-;", "10.0.0.7: kern: warning: [2026-11-30T15:00:00.291660856Z]: ",
+    "<4>1 2026-11-30T15:00:00.089671+00:00 n1 kernel - - - ", "/var/log/remote/east/rack12/n1.cluster.example.com/2026-11-30/kern.log:Nov 30 15:00:00 n1 kernel: ",
+    "1234:[  123.456789] ", "n1: [  123.456789] ", "\x1b[32m[  123.456789] \x1b[0m\x1b[31m", "Nov 30 15:00:00 n1 kernel[1]: [  1.2] [    C12] ",
+])
 def test_a_line_told_with_its_caller_or_date_is_the_drivers_own(before):
     assert ["fatal"] == [event.severity for event in events(before + X + "79, GPU has fallen off the bus.")]
 

@@ -113,6 +113,8 @@ def test_addresses_in_no_order_are_kept_one_by_one(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "name", "expected"), [
+    pytest.param("[g]\n[2001:db8::1]:2222\n2001:db8::2\n", "hosts", "hosts:1: no host of it has a name that a node may have", id="addresses alone"),
+    pytest.param("[g]\nm1\nn[3:1]\n", "hosts", "hosts:3: bad range '[3:1]'", id="range that ends before it begins"),
     pytest.param("[a]\nn[1:3] ansible_host=192.0.2.1\n", "h.ini", "h.ini:2: n1 and n2 have the same address 192.0.2.1; expected one each", id="one address"),
     pytest.param("[a]\nn[1:3] ansible_host=192.0.2.[1:3]\n", "h.ini", "h.ini:2: 192.0.2.[1:3] is no range to Ansible but one literal address; expected one host each", id="literal range"),
     pytest.param("[a]\nn1 foo\n", "h.ini", "h.ini:2: 'foo' is no VARIABLE=VALUE; expected a host, VARIABLE=VALUE or [GROUP]", id="loose word"),

@@ -63,6 +63,12 @@ def test_nodes_partitions_and_switches(tmp_path):
     assert "  leaf2: {nodes: 'n[17-32]', leaf: leaf2}\n" in text
 
 
+def test_nodes_on_one_line_each_keep_what_stands_behind_their_kernel(tmp_path):
+    shown = [" ".join(block.split()) for block in SHOWN.strip().split("\n\n")]
+    loaded, *_ = imported(tmp_path, "\n".join(shown))
+    assert {"batch": 2, "debug": 1} == {name: len(members) for name, members in loaded.groups.items()}
+
+
 @pytest.mark.parametrize("sentence", [
     "f1.conf: profile h100-sxm5-8 is a guess from Gres=gpu:h100:8: look whether it is that model",
     "f1.conf: nodes without GPUs in Gres have profile cpu-host; --profile NAME says otherwise",

@@ -37,7 +37,7 @@ INTEREST = re.compile(
     r"|blocked .*for more than|lockup|LOCKUP|rcu|CSD lock|\bCPU\d+(?::| failed)|throttled|temperature|BUG|[Pp]anic|Oops|Internal error"
     r"|Unable to handle|protection fault|segfault|[Ii]nsufficient power|[Tt]imed? ?out|tx_timeout|Unit Hang|cqe|Malicious Driver"
     r"|[Ff]irmware|\bFW |lost tx|reset|LINK_DOWN|new DOWN|[Ll]ink (?:is )?[Dd]own|link status|active interface|[Ll]ost carrier"
-    r"|fallen off|installed in this system|smpboot"
+    r"|fallen off|installed in this system|smpboot|probe (?:of|with driver) |csum failure|unregister_netdevice|\[#\d+\]|LNet: "
 )
 
 
