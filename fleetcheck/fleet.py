@@ -5,15 +5,13 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from fleetcheck import __version__, exitcode, plan, rejudge, run, shards, sources, verdict
-from fleetcheck import inventory as inventories
+from fleetcheck import __version__, exitcode, plan, rejudge, run, shards, sources
 from fleetcheck.absent import NotMeasured
-from fleetcheck.acceptance import ledger, limits
 from fleetcheck.at_hand import FactsAtHand, Source
 from fleetcheck.burnin import begin, clock
 from fleetcheck.burnin.terms import Asked, Terms, settle
@@ -21,19 +19,17 @@ from fleetcheck.collective.campaign import preflight
 from fleetcheck.collective.campaign import terms as campaign
 from fleetcheck.collective.campaign.pairs import pair_groups
 from fleetcheck.collective.campaign.record import recorded
-from fleetcheck.conclude import Conclusions, conclude
 from fleetcheck.facts.interconnect import Interconnect
 from fleetcheck.facts.registry import PAIRS, Fact
 from fleetcheck.gather import silent
 from fleetcheck.groups import Group
 from fleetcheck.inventory import Inventory, Node
 from fleetcheck.journal import Journal
+from fleetcheck.judging import Recorded, judged
 from fleetcheck.lock import FleetLock
 from fleetcheck.measured import Machine
-from fleetcheck.measurements import Draft
 from fleetcheck.progress import Progress
 from fleetcheck.records import Planned, Result
-from fleetcheck.remembered import kept_rows
 from fleetcheck.report import earlier, html, junit, terminal, textfile
 from fleetcheck.report.changes import Comparison
 from fleetcheck.report.key_measurements import KeyMeasurements
@@ -210,22 +206,19 @@ class Fleet:
             self.progress.end()
         if interrupted:  # perhaps between writing a result and remembering it
             self.results = [each.slim() for each in self.run.judged()]
-        with Draft(self.run) as draft:
-            machines = self._machines()
-            self.verdicts = self._judged(interrupted, self._concluded(draft, machines), machines)
+        with judged(self._recorded(interrupted), self.key) as self.verdicts, run.disk(self.run.path):
             ended = {"ended": _now(), "interrupted": interrupted, "complete": self.verdicts["complete"]}
-            with run.disk(self.run.path):
-                run.write_atomically(self.run.verdicts, run.as_json(self.verdicts))
-                self.run.describe({**self._about(), **ended})
-                run.point_latest(self.run)
-            if not self.verdicts["replay_of"] and not self.settings.shard:  # what was measured once counts once
-                draft.add(kept_rows(self.verdicts, machines))
-                draft.keep(self._about(), self.verdicts["complete"])
+            self.run.describe({**self._about(), **ended})
+            run.point_latest(self.run)
         return self.verdicts
 
-    def _concluded(self, draft: Draft, machines: Mapping[str, Machine]) -> Conclusions:
+    def _recorded(self, interrupted: bool) -> Recorded:
         assert self.run is not None
-        return conclude(self.run, draft, self.key.watched(self.run.judged()), machines, self.selected, self.inventory)
+        failures = dict(self.hand.failures) if self.hand else {}
+        if self.run.evidence.exists() and (interrupted or self.narrowed):  # nodes whose checks never had their turn
+            failures = {**silent(self.run.evidence), **failures}
+        return Recorded(self.run, {**self._about(), "interrupted": interrupted}, self.inventory, self.selected,
+                        list(self.planned.values()), self.results, failures, self._machines())
 
     def _machines(self) -> dict[str, Machine]:
         """What stands at the names of the nodes contacted, as far as they told."""
@@ -233,25 +226,6 @@ class Fleet:
             return rejudge.machines(self.run, self.inventory)
         serials, parts = (self.hand.serials, self.hand.parts) if self.hand else ({}, {})
         return {node.name: Machine(node.profile, serials.get(node.name, ""), parts.get(node.name, {})) for node in self.nodes}
-
-    def _judged(self, interrupted: bool, concluded: Conclusions, machines: Mapping[str, Machine]) -> dict[str, Any]:
-        assert self.run is not None
-        about = self._about()
-        info = verdict.RunInfo(
-            run=self.run.id, fleet=self.inventory.fleet, tier=self.settings.tier, started=self.started,
-            narrowed=self.narrowed, interrupted=interrupted, replay_of=about["replay_of"],
-            expired=tuple(about["expired_waivers"]), limits=limits.fingerprint(self.inventory, self.selected),
-        )
-        failures = dict(self.hand.failures) if self.hand else {}
-        if self.run.evidence.exists() and (interrupted or self.narrowed):  # nodes whose checks never had their turn
-            failures = {**silent(self.run.evidence), **failures}
-        return verdict.judge(
-            info, self.selected, list(self.planned.values()), self.results, failures,
-            serials={name: each.serial for name, each in machines.items() if each.serial},
-            required=verdict.demanded(self.inventory.profiles, self.settings.tier),
-            concluded=concluded.concluded, observations=concluded.observations, past=concluded.past, repeats=self.inventory.repeats,
-            accepted=ledger.accepted(self.run, about, info.limits, self.selected, self.inventory),
-        )
 
     def write_reports(self) -> None:
         """junit.xml, metrics.prom and report.html, from what was judged. Raises RunError."""
@@ -295,31 +269,6 @@ class Fleet:
         if self.lock is not None:
             self.lock.release()
         self.source = self.journal = self.lock = None
-
-
-def open_fleet(settings: Settings) -> Fleet:
-    """Load inventory and earlier run. Raises InventoryError or RunError; nothing is contacted and nothing written."""
-    earlier = run.find(settings.reports, settings.earlier) if settings.earlier else None
-    if earlier and settings.resume and earlier.facts.get("replay_of"):
-        raise run.RunError(f"{earlier.id} is a replay and asks no node; resume the run it replays: {earlier.facts['replay_of']}")
-    if earlier and settings.resume and earlier.facts.get("shards"):
-        raise run.RunError(f"{earlier.id} joins the runs of shards; join them again: --merge {len(earlier.facts['shards'])}")
-    settings = settings.after(earlier.facts if earlier else {})
-    if settings.inventory:
-        loaded = inventories.load(Path(settings.inventory))
-        origin = loaded.path
-    else:
-        assert earlier is not None
-        loaded = earlier.inventory()
-        origin = Path(earlier.facts.get("inventory_path", loaded.path))
-    directory = settings.metrics_dir or loaded.alerts.metrics_dir
-    if directory and not settings.replay:
-        said = "--metrics-dir" if settings.metrics_dir else f"{loaded.where('alerts', 'metrics_dir')}: metrics_dir"
-        settings = replace(settings, metrics_dir=str(textfile.checked(directory, said)))
-    selected = inventories.select(loaded, settings.nodes, settings.group)
-    if settings.shard:
-        selected = shards.nodes_of(shards.Shard.read(settings.shard), selected)
-    return Fleet(settings, loaded, selected, origin, earlier, shards=shards.all_of(settings, loaded) if settings.merge else ())
 
 
 def _now() -> str:

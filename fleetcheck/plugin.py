@@ -5,34 +5,29 @@ Without --inventory, --replay or --resume this plugin does nothing to a pytest s
 
 from __future__ import annotations
 
-import argparse
 import gc
 import sys
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, TextIO
 
 import pytest
 
-from fleetcheck import item_course, plan, selection, shards, turns
-from fleetcheck.burnin import clock
-from fleetcheck.collective.campaign.terms import MODES
+from fleetcheck import item_course, options, plan, selection, shards, turns
 from fleetcheck.exitcode import INTERNAL, INTERRUPTED, USAGE
 from fleetcheck.facts.registry import FACTS
 from fleetcheck.fixtures import fixtures
-from fleetcheck.fleet import Fleet, open_fleet
+from fleetcheck.fleet import Fleet
 from fleetcheck.groups import Group, groups
 from fleetcheck.interruption import Interruption
 from fleetcheck.inventory import InventoryError
+from fleetcheck.opening import open_fleet
 from fleetcheck.records import ACTIONS
 from fleetcheck.run import RunError
 from fleetcheck.sandbox.errors import SandboxError
 from fleetcheck.session import FLEET, PLANNED, fleet_of
-from fleetcheck.settings import Settings
 
 MISTAKES = (InventoryError, RunError, SandboxError, plan.CheckError)
-DEFAULT_CONNECTIONS = 32
 SIGNALS = pytest.StashKey[Interruption]()
 DESELECTED = pytest.StashKey[int]()
 UNREADABLE = pytest.StashKey[bool]()
@@ -43,47 +38,13 @@ NAMED = pytest.StashKey[selection.Named]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of a fleet run."""
-    group = parser.getgroup("fleetcheck", "fleetcheck: check a fleet of GPU nodes")
-    for name, metavar, default, words in (
-        ("--inventory", "FILE", "", "the fleet; with it, -n N is N connections in flight (default 32)"),
-        ("--nodes", "NODESET", "", "only these nodes: 'rack12-n[01-08],!rack12-n03'"),
-        ("--group", "GROUP", "", "only the nodes of this group of the inventory"),
-        ("--replay", "RUN", "", "judge a recorded run again: an id, a path or 'latest'; no node is contacted"),
-        ("--resume", "RUN", "", "go on with an unfinished run, gathering only what is missing"),
-        ("--reports", "DIR", "reports", "where runs are kept (default: ./reports)"),
-        ("--metrics-dir", "DIR", "", "where node_exporter's textfile collector looks; overrides the inventory's alerts: {metrics_dir: …}"),
-    ):
-        group.addoption(name, metavar=metavar, default=default, help=words)
-    group.addoption("--duration", metavar="TIME", type=_option(clock.duration), default=None,
-                    help="how long each node is loaded: 4h, 90min")
-    group.addoption("--until", metavar="HH:MM", type=_option(clock.checked_until), default=None,
-                    help="all loads have ended by then, in local time")
-    group.addoption("--pairs", choices=MODES, default="",
-                    help="which nodes are tried with each other: two rounds (quick), or every pair (full; default of tier acceptance)")
-    group.addoption("--max-loaded", metavar="N", type=_option(clock.count), default=None,
-                    help="nodes under load at once (default 32, or what rack power budgets allow)")
-    group.addoption("--shard", metavar="I/N", type=_option(shards.Shard.read), default=None,
-                    help="only part I of N of the nodes, and of the checks those of single nodes; runs are kept under REPORTS/shards")
-    group.addoption("--merge", metavar="N", type=_option(shards.many), default=0,
-                    help="join the newest runs of N shards, run the checks of several nodes, and judge the fleet")
-    group.addoption("--no-html", action="store_true", help="write no report.html, which takes seconds for a thousand nodes")
-    group.addoption("--tier", choices=plan.TIERS, default="", help="which checks are required for certification (default: quick)")
-
-
-def _option(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A reader of an option's value whose complaint argparse shows as it is."""
-    def value(text: str) -> Any:
-        try:
-            return read(text)
-        except ValueError as mistake:
-            raise argparse.ArgumentTypeError(str(mistake)) from None
-    return value
+    options.add(parser)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, int | None, int | None]:
     """A fleet run takes -n over from xdist, keeps library warnings out of verdicts, and answers with its own exit code."""
-    settings = _settings(config)
+    settings = options.settings(config)
     if not settings.fleet or config.option.help or config.option.version:
         return (yield)
     _take_over(config)
@@ -102,26 +63,6 @@ def _exit_code(config: pytest.Config, code: int | None) -> int | None:
         return USAGE
     judged = fleet.verdicts is not None and code in (0, 1, INTERRUPTED, pytest.ExitCode.NO_TESTS_COLLECTED)
     return fleet.exit_code(interrupted=code == INTERRUPTED) if judged else code
-
-
-def _settings(config: pytest.Config) -> Settings:
-    option = config.option
-    connections = getattr(option, "numprocesses", None)
-    if option.replay and option.resume:
-        raise pytest.UsageError("give either --replay or --resume, not both")
-    if sum(map(bool, (option.merge, option.shard, option.replay))) > 1:
-        raise pytest.UsageError("give one of --shard, --merge and --replay")
-    if option.merge and option.resume:
-        raise pytest.UsageError("what shards left out cannot be resumed; give --merge alone")
-    reports = Path(option.reports)
-    return Settings(
-        inventory=option.inventory, nodes=option.nodes, group=option.group, tier=option.tier, replay=option.replay,
-        resume=option.resume, reports=option.shard.folder(reports) if option.shard else reports, duration=option.duration,
-        until=option.until or "",
-        max_loaded=option.max_loaded, pairs=option.pairs, html=not option.no_html, metrics_dir=option.metrics_dir,
-        shard=str(option.shard or ""), merge=option.merge,
-        connections=connections if isinstance(connections, int) and connections > 0 else DEFAULT_CONNECTIONS,
-    )
 
 
 def _take_over(config: pytest.Config) -> None:

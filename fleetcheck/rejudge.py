@@ -9,54 +9,36 @@ from typing import Any
 
 from fleetcheck import __version__
 from fleetcheck import inventory as inventories
-from fleetcheck.acceptance import ledger, limits
-from fleetcheck.conclude import conclude
 from fleetcheck.installed import installed
 from fleetcheck.inventory import Inventory, Node
+from fleetcheck.judging import Recorded, judged
 from fleetcheck.measured import Machine
-from fleetcheck.measurements import Draft
 from fleetcheck.observed import machine_serial
 from fleetcheck.records import Evidence, Failure
-from fleetcheck.remembered import kept_rows
 from fleetcheck.report import earlier, html, junit, terminal, textfile
 from fleetcheck.report.key_measurements import KeyMeasurements
 from fleetcheck.report.lines import Line
-from fleetcheck.run import Run, RunError, as_json, write_atomically
-from fleetcheck.verdict import RunInfo, demanded, judge
+from fleetcheck.run import Run, RunError
 
 
 def judge_again(run: Run, metrics_dir: str = "") -> dict[str, Any]:
     """Write verdicts.json anew from plan, evidence and results; its content. A run that never ended was interrupted.
 
     metrics_dir: where to write how the fleet stands, as after a run."""
-    told, kept = run.facts, run.inventory()
+    told, kept, key = run.facts, run.inventory(), KeyMeasurements()
     if not told:
         raise RunError(f"{run.about}: missing, so nobody knows what this run was asked; start a new one")
-    info = RunInfo(
-        run=run.id, fleet=kept.fleet, tier=told.get("tier", ""), started=told.get("started", ""),
-        narrowed=told.get("narrowed", ""), interrupted=told.get("interrupted", "ended" not in told),
-        replay_of=told.get("replay_of", ""), expired=tuple(told.get("expired_waivers", ())),
-        limits=limits.fingerprint(kept, selected(run, kept)),
-    )
-    key = KeyMeasurements()
-    with _readable(run):
-        planned, results, silent = list(run.planned()), [each.slim() for each in run.judged()], failures(run.gathered())
-        standing = machines(run, kept)
-        with Draft(run) as draft:
-            found = conclude(run, draft, key.watched(run.judged()), standing, selected(run, kept), kept)
-            verdicts = judge(info, selected(run, kept), planned, results, silent,
-                             serials={name: each.serial for name, each in standing.items() if each.serial},
-                             required=demanded(kept.profiles, info.tier), concluded=found.concluded, observations=found.observations,
-                             accepted=ledger.accepted(run, {**told, "fleet": kept.fleet}, info.limits, selected(run, kept), kept),
-                             past=found.past, repeats=kept.repeats)
-            if not info.replay_of:
-                draft.add(kept_rows(verdicts, standing))
-                draft.keep({**told, "fleet": info.fleet, "tier": info.tier, "started": info.started}, verdicts["complete"])
-    save(run.verdicts, as_json(verdicts))
-    textfile.write(run, key.values, kept.floor)
+    with _readable(run), judged(_recorded(run, kept), key) as verdicts:
+        textfile.write(run, key.values, kept.floor)
     if metrics_dir:
         textfile.publish(textfile.checked(metrics_dir), run, key.values, kept.floor)
     return verdicts
+
+
+def _recorded(run: Run, kept: Inventory) -> Recorded:
+    results = [each.slim() for each in run.judged()]
+    return Recorded(run, {**run.facts, "fleet": kept.fleet}, kept, selected(run, kept), list(run.planned()), results,
+                    failures(run.gathered()), machines(run, kept))
 
 
 def machines(run: Run, kept: Inventory) -> dict[str, Machine]:
@@ -80,14 +62,6 @@ def _readable(run: Run) -> Iterator[None]:
     except (TypeError, KeyError, AttributeError) as error:
         raise RunError(f"{run.path}: a line there is no record of fleetcheck {__version__} ({error}); "
                        "was it written by another version?") from error
-
-
-def save(path: Path, text: str) -> None:
-    """Write a file of the run whole or not at all. Raises RunError when the disk refuses."""
-    try:
-        write_atomically(path, text)
-    except OSError as error:
-        raise RunError(f"cannot write {path}: {error.strerror}; free some space and try again") from error
 
 
 def report_again(run: Run, everything: bool = False, page: bool = False) -> list[Line]:

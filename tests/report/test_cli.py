@@ -62,6 +62,13 @@ def test_a_run_is_judged_again_from_its_files(monkeypatch, capsys, recorded):
     assert (recorded.path / "junit.xml").is_file()
 
 
+@pytest.mark.parametrize(("told", "kept"), [({}, True), ({"replay_of": "20261130-031500-3f2a"}, False), ({"shard": "1/2"}, False)])
+def test_what_was_measured_once_counts_once_in_history(monkeypatch, capsys, recorded, told, kept):
+    recorded.describe({**recorded.facts, **told})
+    command(monkeypatch, capsys, "judge", recorded.path)
+    assert (recorded.path / "measurements.parquet").exists() == kept
+
+
 def test_a_run_is_found_by_id_and_as_latest(monkeypatch, capsys, recorded):
     reports = recorded.path.parent
     (reports / "latest").symlink_to(recorded.id)
