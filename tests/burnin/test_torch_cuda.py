@@ -98,7 +98,7 @@ class Torch:
 
 @pytest.fixture
 def ran(monkeypatch):
-    """ran(load, cuda, devices) → the RESULT of half a second."""
+    """ran(load, cuda, devices) → the RESULT of half a second; of ten where a busy machine measured nothing in that."""
     monkeypatch.setattr(cuda_device, "FLUSH_BYTES", 1 << 10)
     monkeypatch.setattr(memtest, "SPARE_BYTES", 1 << 20)
     monkeypatch.setattr(cuda_device.CudaDevice, "batch_seconds", 0.001)
@@ -115,6 +115,11 @@ def ran(monkeypatch):
 
     def run(load, cuda, devices=(0, 1), **more):
         monkeypatch.setattr(device, "imported", lambda: Torch(cuda))
+        result = once(load, devices, **more)
+        short = any(each["error"].startswith("nothing was measured") for each in result["devices"])
+        return once(load, devices, **{**more, "seconds": 10}) if short else result
+
+    def once(load, devices, **more):
         asked = {"load": load, "seconds": 0.5, "device": "cuda", "devices": list(devices), "settings": SMALL[load], **more}
         task = Task(read(json.dumps(asked).encode()), nowhere, time.monotonic())
         return complete(task, MODULES[load].run(task))
