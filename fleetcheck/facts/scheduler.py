@@ -23,11 +23,14 @@ KNOWN = frozenset({
     "MAINTENANCE", "DRAIN", "DRAINED", "DRAINING", "DRNG", "DOWN", "FAIL", "FAILING", "FAILG", "ERROR", "NOT_RESPONDING",
     "NO_RESPOND", "INVAL", "INVALID_REG", "INVALID", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED", "CLOUD", "DYNAMIC_NORM",
     "DYNAMIC_FUTURE", "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN", "POWER_UP", "POWERED_UP", "FUTURE",
-    "PERFCTRS", "NPC", "BLOCKED", "UNKNOWN", "NOT_FOUND", "UNK", "EXTERNAL",
+    "PERFCTRS", "NPC", "BLOCKED", "UNKNOWN", "NOT_FOUND", "UNK", "EXTERNAL", "POWER", "POWER_DRAIN", "POWERING", "RESUME", "UNDRAIN",
+    "REBOOT_CANCELED",
 })
 SIGNS = {"*": "NOT_RESPONDING", "$": "MAINT", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "#": "POWERING_UP", "~": "POWERED_DOWN",
          "%": "POWERING_DOWN", "!": "POWER_DOWN", "-": "PLANNED"}
 """The signs sinfo adds to a state."""
+UNREGISTERED = frozenset({"INVAL", "INVALID", "INVALID_REG"})
+"""The node answers, and has less than slurm.conf promises."""
 OUT = frozenset({"DOWN", "NOT_RESPONDING", "NO_RESPOND", "FAIL", "FAILING", "FAILG", "ERROR", "INVAL", "INVALID", "INVALID_REG"})
 DRAINED = frozenset({"DRAIN", "DRAINED", "DRAINING", "DRNG"})
 PLANNED_OUT = frozenset({"MAINT", "MAINTENANCE", "RESERVED", "RESV", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED"})
@@ -138,11 +141,13 @@ def _out_of_work(told: Told) -> Concern | None:
     if "NOT_FOUND" in states:
         return Concern("Slurm does not know this node", "degraded", "fix-config")
     shown = f"Slurm: {'+'.join(sorted(states))}, reason {why or 'none'!r}"
+    if UNFIT.search(why) and states & (DRAINED | UNREGISTERED) and not states & (OUT - UNREGISTERED):
+        return Concern(shown, "degraded", "fix-config")
     if states & OUT and (states & {"NOT_RESPONDING", "NO_RESPOND"} or DEAD.search(why) or told.by in OWN):
         return Concern(shown)
     if not states & DRAINED or _ours(why):
         return None
-    return Concern(shown) if DEAD.search(why) else Concern(shown, "degraded", "fix-config") if UNFIT.search(why) else None
+    return Concern(shown) if DEAD.search(why) else None
 
 
 def _failed_script(told: Told) -> Concern | None:

@@ -47,7 +47,12 @@ def run(argv: List[str], name: str, seconds: float, stdin: Text, limit: int, pat
         _wait(process, LEFTOVERS_SECONDS)
     finally:
         status = _end(process, name)
-    return Completed(status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
+    return Completed(status, _text(stdout), _text(stderr))
+
+
+def _text(written: bytes) -> str:
+    """What a program wrote, its lines ended as everywhere, also where it took us for a terminal."""
+    return written.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 def _apart() -> None:

@@ -12,10 +12,15 @@ from typing import Any
 import paramiko
 from paramiko.auth_strategy import AuthFailure, AuthStrategy, InMemoryPrivateKey
 
+from fleetcheck.quoting import quoted
 from fleetcheck.transport import TransportError
 from fleetcheck.transport.sshconfig import Target
 
 LOG = "fleetcheck.paramiko"
+
+
+NO_JOB = "it lets in only who has a job there: use an account that may enter without one, or transport: slurm"
+BOOTING = "it is still starting, or going down: ask again in some minutes"
 
 
 class Keys:
@@ -96,12 +101,22 @@ def _agent() -> paramiko.Agent | None:
         return None
 
 
-def refused(login: Login, failure: Exception) -> TransportError:
+def said_before(transport: paramiko.Transport | None) -> str:
+    """What the server said during the login (its PAM modules explain a refusal there), with what to do about it."""
+    banner = getattr(transport.auth_handler, "banner", None) if transport is not None else None
+    if not banner:
+        return ""
+    known = {b"no active jobs": NO_JOB, b"not permitted to log in yet": BOOTING}
+    advice = next((f", {advice}" for sign, advice in known.items() if sign in banner), "")
+    return f"; it says {quoted(banner.strip())}{advice}"
+
+
+def refused(login: Login, failure: Exception, said: str = "") -> TransportError:
     """What was tried, what the server takes, and what to do."""
     results = [item.result for item in failure.result] if isinstance(failure, AuthFailure) else [failure]
     accepted = sorted({method for result in results for method in getattr(result, "allowed_types", ())})
     takes = f"; the server takes {', '.join(accepted)}" if accepted else ""
     tried = "; ".join(login.tried) or "nothing: no key file of the configuration exists and no agent holds one"
     return TransportError("authentication", f"authentication failed: {login.target.user} may not log in; tried {tried}"
-                                            f"{takes}. Add the public key to ~{login.target.user}/.ssh/authorized_keys there, "
+                                            f"{takes}{said}. Add the public key to ~{login.target.user}/.ssh/authorized_keys there, "
                                             "or correct ssh.user and ssh.identity_file in the inventory")

@@ -10,28 +10,40 @@ import threading
 
 from fleetcheck.nodes import Node
 from fleetcheck.quoting import last_line, quoted
-from fleetcheck.transport import Task, TransportError, programs, reach
+from fleetcheck.transport import Task, TransportError, logins, programs, reach
 from fleetcheck.transport.attempt import Attempt
 from fleetcheck.transport.sshconfig import Resolver, Target, arguments, jump_settings
 
 AT_ONCE_PER_JUMP = 8
 SSH_FAILED = 255
 
+STARTING = "not permitted to log in yet"
+"""pam_nologin, while the machine comes up."""
 WORDS = (
+    ("Certificate invalid", "host-key-unknown", "the certificate of the host key is out of date or for other names: have it signed anew"),
     ("REMOTE HOST IDENTIFICATION HAS CHANGED", "host-key-changed", "find out why, then remove the stored line that ssh names"),
     ("REVOKED HOST KEY", "host-key-changed", "give the node a new host key"),
     ("host key is known for", "host-key-unknown", "compare the key with the console, then add it: ssh-keyscan -p {port} {host} >> {known}"),
     ("Host key verification failed", "host-key-unknown", "compare the key with the console, then add it to {known}"),
+    ("no active jobs on this node", "authentication", logins.NO_JOB),
+    (STARTING, "disconnected", logins.BOOTING),
+    ("your account has expired", "authentication", "have the account renewed, or use another as ssh.user"),
     ("Permission denied", "authentication", "add the public key to ~{user}/.ssh/authorized_keys there, or correct ssh.user "
                                             "and ssh.identity_file in the inventory"),
     ("Too many authentication failures", "authentication", "name the key in ssh.identity_file"),
     ("Could not resolve hostname", "name-resolution", "check the name in the inventory and the DNS"),
     ("Connection refused", "refused", "is sshd running, is this the right port?"),
     ("No route to host", "no-route", "is it powered on and cabled?"),
+    ("Host is down", "no-route", "is it powered on and cabled?"),
     ("Network is unreachable", "no-route", "is it powered on and cabled?"),
     ("Connection timed out", "connect-timeout", "is it powered on, does a firewall drop packets?"),
+    ("Operation timed out", "connect-timeout", "is it powered on, does a firewall drop packets?"),
+    ("Unable to negotiate", "disconnected", "no algorithm in common: renew its host key or sshd, or allow the old one in ~/.ssh/config"),
+    ("bad configuration options", "controller", "correct your ssh configuration, or do without it: ssh: {{config_file: none}} in the "
+                                                "inventory"),
+    ("Bad owner or permissions", "controller", "correct the owner and mode of that file"),
     ("banner exchange", "no-banner", "look at sshd on its console"),
-    ("kex_exchange_identification", "no-banner", "too many logins at once (MaxStartups), or sshd cannot start sessions"),
+    ("_exchange_identification", "no-banner", "too many logins at once (MaxStartups), or sshd cannot start sessions"),
 )
 
 OF_THE_JUMP = ("open failed:", "connect to host", "Could not resolve hostname", "stdio forwarding failed")
@@ -104,7 +116,7 @@ def failure(said: str, target: Target) -> TransportError:
             where = re.search(r"Offending .* key in (\S+)", said)
             evidence = quoted(where[0] if where else next(line for line in said.splitlines() if words in line))
             advice = advice.format(port=target.port, host=target.host, user=target.user, known=known)
-            return TransportError(kind, f"ssh says {evidence}; {advice}", passing=kind == "no-banner")
+            return TransportError(kind, f"ssh says {evidence}; {advice}", passing=kind == "no-banner" or words == STARTING)
     return TransportError("disconnected", f"ssh ended with {quoted(last_line(said))}; try: ssh {target.user}@{target.host}")
 
 

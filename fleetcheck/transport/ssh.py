@@ -17,7 +17,7 @@ from fleetcheck.transport import Task, TransportError, hostkeys, reach
 from fleetcheck.transport.attempt import Attempt
 from fleetcheck.transport.gateways import Gateways
 from fleetcheck.transport.hostkeys import KnownHosts
-from fleetcheck.transport.logins import LOG, Keys, Login, refused
+from fleetcheck.transport.logins import LOG, Keys, Login, refused, said_before
 from fleetcheck.transport.sshconfig import Resolver, Target
 
 CHUNK_BYTES = 1 << 16
@@ -133,15 +133,15 @@ def _authenticated(transport: paramiko.Transport | None, login: Login) -> parami
 def _failure(error: Exception, transport: paramiko.Transport | None, login: Login, attempt: Attempt) -> TransportError:
     """What an exception of paramiko's means, by how far the connection had come."""
     if isinstance(error, paramiko.AuthenticationException) and transport is not None and transport.is_active():
-        return refused(login, error)
+        return refused(login, error, said_before(transport))
     if isinstance(error, paramiko.ssh_exception.IncompatiblePeer):
         return TransportError("disconnected", f"no algorithm in common with the server ({error}); "
                                               "set transport: openssh for this node")
     spoken = transport.remote_version if transport is not None else ""
     if login.tried:
         return TransportError("authentication", f"the server closed the connection during the login as {login.target.user} "
-                                                f"(tried {'; '.join(login.tried)}); look at its log: too many keys offered, "
-                                                "a locked account, a home that hangs")
+                                                f"(tried {'; '.join(login.tried)}){said_before(transport)}; look at its log: too many keys "
+                                                "offered, a locked account, a home that hangs")
     if spoken:
         return TransportError("no-banner", f"the server said {quoted(spoken)} and then no key exchange was finished within "
                                            f"{attempt.limits.login_seconds:g} s ({quoted(str(error))}); the host hangs or is "

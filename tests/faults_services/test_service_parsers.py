@@ -132,6 +132,12 @@ def test_what_nobody_may_ask_is_not_measured(node):
     assert "no hostkeys" in absent(security.collect(node, {})["sshd"])
 
 
+@pytest.mark.parametrize("errors", ['["Cannot connect to the Docker daemon"]', '[ "Cannot connect to the Docker daemon" ]'])
+def test_a_client_of_docker_that_ends_well_without_its_daemon(node, errors):
+    node.says("docker", f'{{"ID": "", "ServerErrors": {errors}, "ClientInfo": {{}}}}', 0, "")
+    assert "down" == containers.collect(node, {})["runtimes"]["docker"]["state"]
+
+
 @pytest.mark.parametrize(("page", "gpus", "xids"), [
     ('A{gpu="0"} 1\n', [], {}),
     ('DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-a, b}"} 34 1700000000000\n', ["0"], {}),

@@ -95,6 +95,10 @@ def test_a_program_that_reads_no_input_does_no_harm():
     assert 0 == Host("/").run(["true"], 30, stdin="x" * 1_000_000).status
 
 
+def test_lines_end_as_everywhere_also_where_a_program_thinks_it_speaks_to_a_terminal():
+    assert "a\nb\rc\n" == Host("/").run(["printf", "a\\r\\nb\\rc\\r\\n"], 30).stdout
+
+
 def test_a_signal_shows_as_negative_status():
     assert -9 == Host("/").run(["sh", "-c", "kill -9 $$"], 30).status
 

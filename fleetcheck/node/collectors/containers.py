@@ -65,7 +65,7 @@ def judged(status: int, stdout: str, stderr: str, pattern: str, call: str) -> Di
         return {"state": "up", "said": next(filter(None, found.groups()))}
     if "permission denied" in said.lower():
         return {"state": {"absent": "%s: %s" % (call, said)}, "said": said}
-    if status != 0:
+    if status != 0 or re.search(r'"ServerErrors":\s*\[\s*"', stdout):  # older clients of docker end well, without a daemon
         return {"state": "down", "said": said or "exit status %d" % status}
     return {"state": {"absent": "%s: no version of a server: %.120r" % (call, stdout)}, "said": said}
 
