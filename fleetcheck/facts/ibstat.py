@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
 _DEVICE = re.compile(r"^\s*CA '([^']+)'", re.MULTILINE)
 _PORT = re.compile(r"^\s*Port (\d+):\s*$", re.MULTILINE)
 _ROW = re.compile(r"^\s*([A-Z][\w ]*?)\s*:\s*(\S.*?)\s*$", re.MULTILINE)
@@ -31,6 +32,7 @@ def parse(text: str) -> Listing:
     >>> parse("CA 'mlx5_0'\\n\\tPort 1:\\n\\t\\tState: Active\\nibpanic: [7] main: stat of IB device 'mlx5_1' failed: gone").missing
     'mlx5_1'
     """
+    text = _COLOUR.sub("", text)
     panic = _PANIC.search(text)
     body = text[: panic.start()] if panic else text
     pieces = _DEVICE.split(body)[1:]
@@ -53,9 +55,19 @@ def _judged(name: str, listing: Listing, status: int | None) -> tuple[str, str]:
     if name == listing.missing:
         return "failed", listing.panic
     if name not in listing.ports:
-        how = listing.panic or (f"exit status {status}" if status else "")
+        how = listing.panic or (f"exit status {status}" if status else "" if listing.ports or status == 0 else "it listed no device at all")
         return ("error", f"ibstat stopped before it: {how}") if how else ("failed", "ibstat does not list it")
-    rows = listing.ports[name].get("1", {})
+    ports = listing.ports[name] or {"1": {}}
+    judged = [_port(rows) for rows in ports.values() if len(ports) == 1 or not _switched_off(rows)] or [_port(next(iter(ports.values())))]
+    return next((each for outcome in ("failed", "error") for each in judged if each[0] == outcome), ("passed", ""))
+
+
+def _switched_off(rows: Mapping[str, str]) -> bool:
+    """Of a card's several ports one that somebody disabled is not in use; a cable that broke leaves it polling."""
+    return (rows.get("State"), rows.get("Physical state")) == ("Down", "Disabled")
+
+
+def _port(rows: Mapping[str, str]) -> tuple[str, str]:
     state, physical = rows.get("State", ""), rows.get("Physical state", "")
     if not state or state == "..." or not physical or physical == "...":
         return "error", f"ibstat tells no state of its port: {dict(rows)!r:.120}"

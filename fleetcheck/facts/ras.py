@@ -26,6 +26,8 @@ from fleetcheck.view import Parts, View
 SECTIONS = ("memory", "mce", "extlog")
 """Lists of the daemon that speak of memory and processors; those of links and disks have checks of their own."""
 NOT_INSTALLED = "program not found"
+_NOT_RUNNING = re.compile(r"does not support this processor|client connect: (?:No such file|Connection refused)")
+"""mcelog where it cannot work, or was installed and is not running: it records nothing."""
 _HEADING = re.compile(r"^(?P<what>[A-Za-z].*?) (?P<view>events?|records?)(?: summary)?:\s*$|^No (?P<none>.+?) errors?\.?\s*$")
 _DATED = re.compile(r"^\d+ (?P<when>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4})\s")
 _COUNT = re.compile(r"(?:^\s*(\d+) .*\berrors?\b|\berrors?: (\d+))")
@@ -146,7 +148,10 @@ def concern(record: Daemon) -> Concern:
 
 
 def _missing(raw: Any) -> bool:
-    return isinstance(raw, Mapping) and NOT_INSTALLED in str(raw.get("absent", ""))
+    if not isinstance(raw, Mapping):
+        return False
+    said = f"{raw.get('stdout', '')} {raw.get('stderr', '')}"
+    return NOT_INSTALLED in str(raw.get("absent", "")) or (raw.get("status") not in (0, None) and bool(_NOT_RUNNING.search(said)))
 
 
 def installed(data: Mapping[str, Any], names: Sequence[str] = ("errors", "summary", "mcelog")) -> bool:
@@ -157,5 +162,5 @@ def installed(data: Mapping[str, Any], names: Sequence[str] = ("errors", "summar
 def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Ras:
     """The daemons' records; skips where there is no such daemon: the kernel log and the EDAC counters are read anyway."""
     if not installed(data):
-        pytest.skip("neither rasdaemon nor mcelog is installed")
+        pytest.skip("neither rasdaemon nor mcelog is installed and at work")
     return Ras(data, "ras")

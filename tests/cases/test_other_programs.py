@@ -170,6 +170,27 @@ def block(name: str, state: str = "Active", physical: str = "LinkUp") -> str:
 PANIC = "ibpanic: [70114] main: stat of IB device 'mlx5_2' failed: No such file or directory\n"
 
 
+def test_nothing_printed_and_no_status_is_not_measured():
+    assert "error" == ibstat.judge(ibstat.parse(""), ["mlx4_0"])["mlx4_0"][0]
+
+
+SECOND = "\tPort 2:\n\t\tState: {0}\n\t\tPhysical state: {1}\n\t\tRate: 56\n"
+
+
+@pytest.mark.parametrize(("text", "outcome"), [
+    (block("mlx4_0", "Down", "Disabled") + SECOND.format("Active", "LinkUp"), "passed"),
+    (block("mlx4_0", "Down", "Polling") + SECOND.format("Active", "LinkUp"), "failed"),
+    (block("mlx4_0") + SECOND.format("Down", "Disabled"), "passed"),
+    (block("mlx4_0", "Down", "Disabled") + SECOND.format("Down", "Disabled"), "failed"),
+    (block("mlx4_0", "Down", "Disabled"), "failed"),
+    (block("mlx4_0") + SECOND.format("...", "..."), "error"),
+    ("\x1b[0m" + block("mlx4_0").replace("\n", "\r\n"), "passed"),
+    ("", "failed"),
+])
+def test_a_card_of_several_ports_is_judged_by_those_in_use(text, outcome):
+    assert outcome == ibstat.judge(ibstat.parse(text), ["mlx4_0"], 0)["mlx4_0"][0]
+
+
 @pytest.mark.parametrize(("text", "status", "expected"), [
     pytest.param(block("mlx5_0") + block("mlx5_1") + PANIC, 255, ["passed", "passed", "failed", "error"], id="stopped at one that is gone"),
     pytest.param(block("mlx5_0") + block("mlx5_1", "Down", "Polling") + block("mlx5_2") + block("mlx5_3"), 0,
@@ -223,13 +244,18 @@ def case(name: str, *children: str) -> str:
     pytest.param(suite(case("a", "<failure message='x'/>", BROKE)), {"a": "error"}, id="failed and broke"),
     pytest.param(suite(case("a"), case("b", "<skipped/>"), root="testsuites", header='skipped="1" tests="7"'), {"a": "passed", "b": "skipped"},
                  id="other root, other spelling, wrong counts"),
-    pytest.param(suite(), {}, id="no test"),
+    pytest.param(suite(case("a")).replace("<testsuite", "<testsuite xmlns='urn:x'", 1), {"a": "passed"}, id="with a namespace"),
+    pytest.param("3 collected\n" + suite(case("a", BROKE)), {"a": "error"}, id="lines before it"),
+    pytest.param(suite(case("a", "<failure message='\x1b[31mred'/>")), {"a": "failed"}, id="a terminal's characters"),
+    pytest.param(suite(case("a").replace("<testcase", "<testcase status='notrun'", 1), case("b").replace("<testcase", "<testcase status='run' result='completed'", 1),
+                       case("c").replace("<testcase", "<testcase result='skipped'", 1)), {"a": "skipped", "b": "passed", "c": "skipped"}, id="not run, by an attribute"),
+    pytest.param("<testsuite name='s'><error message='its setup broke'/>" + case("a") + "</testsuite>", {"s": "error", "a": "passed"}, id="a suite that broke"),
 ])
 def test_a_junit_file_is_told_by_its_testcases(text, expected):
     assert expected == {each.name: each.outcome for each in junit_reader.parse(text)}
 
 
-@pytest.mark.parametrize("text", ["", "<html/>", suite(case("a"))[:-20], '<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', "\x00"])
+@pytest.mark.parametrize("text", ["", "<html/>", suite(), "<testsuites tests='3'/>", suite(case("a"))[:-20], '<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', "\x00"])
 def test_what_is_no_junit_file_is_refused(text):
     with pytest.raises(junit_reader.JUnitError):
         junit_reader.parse(text)
@@ -279,3 +305,15 @@ def test_an_inventory_of_ansible_is_refused_with_its_line(text, line, words):
     assert ansible.is_ini(text)
     found, said = ansible.refusal(text)
     assert (line, True) == (found, words in said), said
+
+
+@pytest.mark.parametrize(("said", "missing"), [
+    ({"status": 1, "stdout": "", "stderr": "mcelog: ERROR: AMD Processor family 25: mcelog does not support this processor.\n"}, True),
+    ({"status": 1, "stdout": "", "stderr": "mcelog: client connect: No such file or directory\n"}, True),
+    ({"status": 1, "stdout": "", "stderr": "mcelog: client connect: Permission denied\n"}, False),
+    ({"status": 0, "stdout": "Memory errors\n", "stderr": ""}, False),
+    ({"absent": "mcelog: program not found"}, True),
+])
+def test_a_daemon_that_does_not_run_here_records_nothing(said, missing):
+    data = {"errors": {"absent": "ras-mc-ctl: program not found"}, "summary": {"absent": "ras-mc-ctl: program not found"}, "mcelog": said}
+    assert missing is not ras.installed(data)
