@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import functools
+import io
 import json
 import os
 import signal
@@ -34,6 +36,9 @@ All = Annotated[bool, typer.Option("--all", help="leave nothing out for length")
 
 BackendName = Annotated[str, typer.Option("--backend", metavar="BACKEND", help="slurm, kubernetes, webhook or file")]
 Apply = Annotated[bool, typer.Option("--apply", help="do it; without, only show what would change")]
+
+
+CLICKS_USAGE, CLICKS_INTERRUPTED = 2, 130
 
 
 class Done(SystemExit):
@@ -68,6 +73,9 @@ def run_shards(
     at_once: Annotated[int, typer.Option("--at-once", metavar="N", min=0, help="parts at a time; 0: one for each processor")] = 0,
 ) -> None:
     """Run a big fleet in N parts on this machine, then join them: fleetcheck shards 16 checks/ --inventory fleet.yaml -n 64."""
+    ours = [word for word in words.args if word.partition("=")[0] in ("--shard", "--merge", "--replay")]
+    if ours:
+        raise typer.BadParameter(f"{ours[0]} is not for fleetcheck shards, which gives --shard and --merge itself")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     raise Done(ShardRuns(number, at_once or os.cpu_count() or 1, words.args, sys.stdout).go())
 
@@ -95,6 +103,8 @@ def explain_check(
 ) -> None:
     """Say what a check is for, what it reads with which privilege, by which limits, and what to do."""
     root = checks or checkbook.shipped_checks()
+    if not any(checkbook.read(root)):
+        raise explain.UnknownCheck(f"{root}: no check in it; expected a folder with test_*.py files, as checks/")
     if write:
         write.write_text(explain.as_page(explain.explanations(root)), encoding="utf-8")
     elif check:
@@ -251,14 +261,51 @@ def _until_interrupted() -> None:
 def main() -> None:
     """Run the command; a user's mistake is one line and exit code 4, as in a fleet run."""
     try:
+        _open_streams()
+        code = _code()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = _said("interrupted", exitcode.INTERRUPTED)
+    except BrokenPipeError:
+        code = exitcode.PASSED  # whoever read has read enough
+        _to_nowhere()
+    except OSError as refused:
+        code = _said(f"{refused.filename or 'standard output'}: {refused.strerror or refused}", exitcode.INTERNAL)
+        _to_nowhere()
+    raise SystemExit(code)
+
+
+def _code() -> int | str | None:
+    try:
         app()
-    except Done:
-        raise
+    except Done as done:
+        return done.code
     except SystemExit as end:
-        raise SystemExit(exitcode.USAGE if end.code == 2 else end.code) from None
+        if end.code == CLICKS_INTERRUPTED:
+            raise KeyboardInterrupt from None
+        return exitcode.USAGE if end.code == CLICKS_USAGE else end.code
     except (InventoryError, RunError, sandbox.SandboxError, explain.UnknownCheck) as mistake:
-        sys.stderr.write(f"fleetcheck: {mistake}\n")
-        raise SystemExit(exitcode.USAGE) from None
+        return _said(str(mistake), exitcode.USAGE)
+    return exitcode.PASSED
+
+
+def _said(words: str, code: int) -> int:
+    sys.stderr.write(f"fleetcheck: {words}\n")
+    return code
+
+
+def _open_streams() -> None:
+    """Something to write to where a caller closed it; an ASCII terminal shows \\u2192 for an arrow, and no traceback."""
+    nowhere = functools.partial(Path(os.devnull).open, "w")  # open as long as the process
+    sys.stdout, sys.stderr = (each or nowhere() for each in (sys.stdout, sys.stderr))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _to_nowhere() -> None:
+    """What is still buffered would be refused again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,9 @@ from fleetcheck.run import RunError
 
 ROWS = 20
 WIDE = 200
-"""Columns where the output is no terminal: nothing is broken there."""
+"""Columns where the output is no terminal."""
+NARROW = 100
+"""A terminal narrower than this breaks long lines itself: a dozen columns squeezed into it would be a letter wide."""
 
 
 def show(reports: Path, what: str, stream: TextIO, everything: bool = False) -> None:
@@ -25,12 +27,19 @@ def show(reports: Path, what: str, stream: TextIO, everything: bool = False) -> 
     with History(reports) as history:
         if not history.files:
             raise RunError(f"{reports}: no run there holds measurements; they are written when a run ends")
-        console = Console(file=stream, markup=False, emoji=False, highlight=False, width=None if stream.isatty() else WIDE)
+        console = _console(stream)
         tables = _named(history, what) if what else _fleet(history)
         for title, answered in tables:
             _print(console, title, answered, 0 if everything else ROWS)
         for line in history.skipped:
             console.print(Text(line, style="yellow"))
+
+
+def _console(stream: TextIO) -> Console:
+    fitting = Console(file=stream, markup=False, emoji=False, highlight=False)
+    if not stream.isatty() or fitting.width < NARROW:
+        fitting.width = WIDE
+    return fitting
 
 
 def kind(history: History, what: str) -> str:

@@ -81,4 +81,5 @@ SELECT component, count(*) AS failures, count(DISTINCT place) AS parts, any_valu
 FROM onsets, days GROUP BY component ORDER BY failures DESC"""
 """Node-days between failures: a part that fails again within a week of its last failure has not failed anew."""
 
-RUNS = "SELECT count(DISTINCT run) AS runs, min(started)::DATE AS first, max(started)::DATE AS last, count(DISTINCT node) AS nodes FROM m"
+RUNS = """SELECT count(DISTINCT run) AS runs, min(started)::DATE AS first, max(started)::DATE AS last,
+    count(DISTINCT nullif(node, '')) AS nodes FROM m"""

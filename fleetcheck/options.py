@@ -21,15 +21,15 @@ def add(parser: pytest.Parser) -> None:
     """Make the options known."""
     group = parser.getgroup("fleetcheck", "fleetcheck: check a fleet of GPU nodes")
     for name, metavar, default, words in (
-        ("--inventory", "FILE", "", "the fleet; with it, -n N is N connections in flight (default 32)"),
-        ("--nodes", "NODESET", "", "only these nodes: 'rack12-n[01-08],!rack12-n03'"),
-        ("--group", "GROUP", "", "only the nodes of this group of the inventory"),
-        ("--replay", "RUN", "", "judge a recorded run again: an id, a path or 'latest'; no node is contacted"),
-        ("--resume", "RUN", "", "go on with an unfinished run, gathering only what is missing"),
+        ("--inventory", "FILE", None, "the fleet; with it, -n N is N connections in flight (default 32)"),
+        ("--nodes", "NODESET", None, "only these nodes: 'rack12-n[01-08],!rack12-n03'"),
+        ("--group", "GROUP", None, "only the nodes of this group of the inventory"),
+        ("--replay", "RUN", None, "judge a recorded run again: an id, a path or 'latest'; no node is contacted"),
+        ("--resume", "RUN", None, "go on with an unfinished run, gathering only what is missing"),
         ("--reports", "DIR", "reports", "where runs are kept (default: ./reports)"),
-        ("--metrics-dir", "DIR", "", "where node_exporter's textfile collector looks; overrides the inventory's alerts: {metrics_dir: …}"),
+        ("--metrics-dir", "DIR", None, "where node_exporter's textfile collector looks; else the inventory's alerts: {metrics_dir: …}"),
     ):
-        group.addoption(name, metavar=metavar, default=default, help=words)
+        group.addoption(name, metavar=metavar, type=_option(_given), default=default, help=words)
     group.addoption("--duration", metavar="TIME", type=_option(clock.duration), default=None,
                     help="how long each node is loaded: 4h, 90min")
     group.addoption("--until", metavar="HH:MM", type=_option(clock.checked_until), default=None,
@@ -44,6 +44,13 @@ def add(parser: pytest.Parser) -> None:
                     help="join the newest runs of N shards, run the checks of several nodes, and judge the fleet")
     group.addoption("--no-html", action="store_true", help="write no report.html, which takes seconds for a thousand nodes")
     group.addoption("--tier", choices=plan.TIERS, default="", help="which checks are required for certification (default: quick)")
+
+
+def _given(text: str) -> str:
+    """The text, unless it is empty: a variable that nobody set must not stand for the whole fleet, nor a replay become a run."""
+    if not text.strip():
+        raise ValueError("nothing is given; name something, or leave the option out (is a variable of the script not set?)")
+    return text
 
 
 def _option(read: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -66,12 +73,14 @@ def settings(config: pytest.Config) -> Settings:
         raise pytest.UsageError("give one of --shard, --merge and --replay")
     if option.merge and option.resume:
         raise pytest.UsageError("what shards left out cannot be resumed; give --merge alone")
+    if isinstance(connections, int) and connections < 0:
+        raise pytest.UsageError(f"-n {connections} is no number of connections; expected one such as 64")
     reports = Path(option.reports)
     return Settings(
-        inventory=option.inventory, nodes=option.nodes, group=option.group, tier=option.tier, replay=option.replay,
-        resume=option.resume, reports=option.shard.folder(reports) if option.shard else reports, duration=option.duration,
+        inventory=option.inventory or "", nodes=option.nodes or "", group=option.group or "", tier=option.tier, replay=option.replay or "",
+        resume=option.resume or "", reports=option.shard.folder(reports) if option.shard else reports, duration=option.duration,
         until=option.until or "",
-        max_loaded=option.max_loaded, pairs=option.pairs, html=not option.no_html, metrics_dir=option.metrics_dir,
+        max_loaded=option.max_loaded, pairs=option.pairs, html=not option.no_html, metrics_dir=option.metrics_dir or "",
         shard=str(option.shard or ""), merge=option.merge,
         connections=connections if isinstance(connections, int) and connections > 0 else DEFAULT_CONNECTIONS,
     )

@@ -9,11 +9,12 @@ import gc
 import sys
 import warnings
 from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
 
-from fleetcheck import item_course, options, plan, selection, shards, turns
+from fleetcheck import checkbook, item_course, options, plan, selection, shards, turns
 from fleetcheck.exitcode import INTERNAL, INTERRUPTED, USAGE
 from fleetcheck.facts.registry import FACTS
 from fleetcheck.fixtures import fixtures
@@ -26,9 +27,13 @@ from fleetcheck.records import ACTIONS
 from fleetcheck.run import RunError
 from fleetcheck.sandbox.errors import SandboxError
 from fleetcheck.session import FLEET, PLANNED, fleet_of
+from fleetcheck.settings import Settings
 
 MISTAKES = (InventoryError, RunError, SandboxError, plan.CheckError)
+NO_FLEET = "checks need a fleet: pytest checks/ --inventory FILE (try inventories/sandbox.yaml)"
 SIGNALS = pytest.StashKey[Interruption]()
+CHOSEN = pytest.StashKey[bool]()
+"""That the choice of items came to its end: pytest calls the hook after it when an option of its own was refused, too."""
 DESELECTED = pytest.StashKey[int]()
 UNREADABLE = pytest.StashKey[bool]()
 ELSEWHERE = pytest.StashKey[Mapping[str, set[str]]]()
@@ -46,6 +51,7 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, int | None, in
     """A fleet run takes -n over from xdist, keeps library warnings out of verdicts, and answers with its own exit code."""
     settings = options.settings(config)
     if not settings.fleet or config.option.help or config.option.version:
+        _refuse_workers(config, settings)
         return (yield)
     _take_over(config)
     try:
@@ -55,6 +61,15 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, int | None, in
     config.stash[SIGNALS] = Interruption()
     code = yield
     return _exit_code(config, code)
+
+
+def _refuse_workers(config: pytest.Config, settings: Settings) -> None:
+    """Without a fleet xdist's workers would be asked to run checks, and their refusal is a crash of the session."""
+    if settings.fleet or not config.getoption("numprocesses", None):
+        return
+    checks = checkbook.shipped_checks().resolve()
+    if any(Path(argument.partition("::")[0]).resolve().is_relative_to(checks) for argument in config.args):
+        raise pytest.UsageError(NO_FLEET)
 
 
 def _exit_code(config: pytest.Config, code: int | None) -> int | None:
@@ -122,7 +137,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     fleet = fleet_of(config)
     if fleet is None:
         if any(item.get_closest_marker("check") for item in items):
-            raise pytest.UsageError("checks need a fleet: pytest checks/ --inventory FILE (try inventories/sandbox.yaml)")
+            raise pytest.UsageError(NO_FLEET)
         return
     elsewhere = [item for item in items if selection.ownerless(item, fleet)]
     items[:] = [item for item in items if not selection.ownerless(item, fleet)]
@@ -136,6 +151,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[DESELECTED] = config.stash.get(DESELECTED, 0) - len(other)
         config.hook.pytest_deselected(items=list(other))
         items[:] = [item for item in items if item not in other]
+    config.stash[CHOSEN] = True
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
@@ -163,7 +179,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Plan, then start gathering; nothing is contacted for --collect-only, nor when a check file cannot be read."""
     fleet, option = fleet_of(session.config), session.config.option
-    if fleet is None or option.collectonly or option.setupplan:
+    if fleet is None or option.collectonly or option.setupplan or CHOSEN not in session.config.stash:
         return
     if session.testsfailed and not option.continue_on_collection_errors:
         session.config.stash[UNREADABLE] = True

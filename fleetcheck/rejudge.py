@@ -57,6 +57,8 @@ def machines(run: Run, kept: Inventory) -> dict[str, Machine]:
 @contextmanager
 def _readable(run: Run) -> Iterator[None]:
     """Records of another shape than ours are the user's to know about, not a crash."""
+    if run.verdicts.exists() and not run.results.exists():
+        raise RunError(f"{run.results}: missing, so that nothing can be judged or reported again; {run.verdicts} stays as it was")
     try:
         yield
     except (TypeError, KeyError, AttributeError) as error:

@@ -119,8 +119,9 @@ class StoredResults(Mapping[str, Sequence[records.Result]]):
             self._offsets.setdefault(line["node"], []).append(offset)
 
     def __getitem__(self, node: str) -> Sequence[records.Result]:
+        offsets = self._offsets[node]
         with self._path.open("rb") as stream:
-            return [self._at(stream, offset) for offset in self._offsets[node]]
+            return [self._at(stream, offset) for offset in offsets]
 
     def _at(self, stream: BinaryIO, offset: int) -> records.Result:
         stream.seek(offset)
@@ -187,7 +188,10 @@ def find(reports: Path, name: str) -> Run:
     for path in (Path(name), reports / name):
         if (path / "plan.jsonl").is_file():
             return Run(path.resolve())
-    raise RunError(f"no run {name!r}: neither {Path(name)} nor {reports / name} holds a plan.jsonl; ls {reports} shows the runs")
+    if not reports.is_dir():
+        raise RunError(f"no run {name!r}: {reports} is no folder; say with --reports DIR where runs are kept")
+    tried = " nor ".join(dict.fromkeys((str(reports / name), str(Path(name)))))
+    raise RunError(f"no run {name!r}: no plan.jsonl in {tried}; ls {reports} shows the runs")
 
 
 def runs(reports: Path, before: str = "", after: str = "") -> Iterator[Run]:

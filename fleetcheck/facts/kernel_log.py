@@ -177,6 +177,7 @@ def _completed(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
 
 def _why(journal: Any) -> str:
     said = journal.get("absent", journal.get("first_seconds")) if isinstance(journal, Mapping) else None
+    said = said.get("absent") if isinstance(said, Mapping) else said
     return (
         f"it starts {said} s after boot" if isinstance(said, (int, float)) else str(said or "missing from the answer")
     )

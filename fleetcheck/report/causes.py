@@ -178,7 +178,7 @@ def unmeasured(results: Iterable[Result], verdicts: Mapping[str, Any]) -> list[B
 def _gap(message: str, checks: Mapping[str, Sequence[str]]) -> Block:
     names = dict.fromkeys(name for concerned in checks.values() for name in concerned)
     what = said(next(iter(checks))) if len(checks) == 1 else f"{len(checks)} checks ({said(several(checks, 2))})"
-    return [Line(f"{_fold(names)}: {what}: {said(message)}", 1)]
+    return [Line(f"{_fold(names)}: {what}: {said(message.replace('<node>: ', ''))}", 1)]
 
 
 def _size(checks: Mapping[str, Sequence[str]]) -> int:

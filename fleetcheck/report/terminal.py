@@ -149,7 +149,15 @@ def commands(verdicts: Mapping[str, Any], run_dir: Path, inventory: str) -> list
     resume = [[Line(f"finish the run: pytest checks/ --resume {run}", 1, whole=True)]] if verdicts["missing"] else []
     isolate = f"see what taking {said(verdicts['isolate'])} out of service would change: fleetcheck isolate {run} --backend BACKEND"
     out = [[Line(isolate, 1, whole=True)]] if verdicts["isolate"] and verdicts["complete"] else []
-    return [*resume, *_closer(verdicts, run), *out, *_work(verdicts, inventory)]
+    return [*resume, *_closer(verdicts, run), *out, *_work(verdicts, inventory), *_gaps(verdicts, inventory)]
+
+
+def _gaps(verdicts: Mapping[str, Any], inventory: str) -> list[list[Line]]:
+    """Where something stayed unmeasured on nodes that are healthy as far as it goes: how to learn what this user cannot read there."""
+    names = [name for name, node in verdicts["nodes"].items()
+             if node["verdict"] == "healthy" and node["coverage"]["measured"] < node["coverage"]["planned"]]
+    command = f"fleetcheck doctor --inventory {shlex.quote(inventory)} --nodes {_quoted(names)}"
+    return [[Line(f"see what cannot be read there, and the fix: {command}", 1, whole=True)]] if names and verdicts["complete"] else []
 
 
 def _closer(verdicts: Mapping[str, Any], run: str) -> list[list[Line]]:
@@ -166,12 +174,17 @@ def _work(verdicts: Mapping[str, Any], inventory: str) -> list[list[Line]]:
     work: dict[tuple[int, str], list[str]] = defaultdict(list)
     for name, node in verdicts["nodes"].items():
         idle = node["verdict"] == "healthy" and node["action"] in ("none", "observe")
-        if node["state"] == "in-service" and not idle:
+        if node["state"] == "in-service" and not idle and not _unasked(node):
             work[-ACTIONS.index(node["action"]), _do(node)].append(name)
     todo = [[Line(f"{said(fold(names))}: {what}", 1)] for (_, what), names in sorted(work.items())]
     proofs = [Line(f"prove the work below done: {_retest(tier, inventory, names)}", 1, whole=True)
               for tier, names in _tiers(verdicts, work.values()).items()]
     return [*([proof] for proof in proofs), *todo] if todo else []
+
+
+def _unasked(node: Mapping[str, Any]) -> bool:
+    """Whether a narrowed run asked a node nothing, so that its silence says nothing of it."""
+    return node["verdict"] == "unknown" and not node["coverage"]["planned"]
 
 
 def _tiers(verdicts: Mapping[str, Any], groups: Iterable[Sequence[str]]) -> dict[str, list[str]]:

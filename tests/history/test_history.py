@@ -1,5 +1,6 @@
 """History: measurements of earlier runs, questions over them, damaged files, exchanged parts, a replay that leaves none."""
 
+import io
 import json
 import shutil
 import tarfile
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from nights import command
 
+from fleetcheck import history_page
 from fleetcheck import history_queries as asks
 from fleetcheck import inventory as inventories
 from fleetcheck.conclude import conclude
@@ -99,6 +101,22 @@ def test_a_file_cut_in_the_middle_is_left_out(reports, monkeypatch, capsys):
     path.write_bytes(whole[:200] + bytes(400) + whole[600:])
     code, out, _ = command(monkeypatch, capsys, "history", "n1", "--reports", reports)
     assert 0 == code and "GPU 3: lost" in out
+
+
+def test_nodes_are_counted_without_the_fleets_own_rows(reports, monkeypatch, capsys):
+    with History(reports) as history:
+        known = {row[0] for row in history.ask("SELECT DISTINCT node FROM m WHERE node != ''").rows}
+        assert [(20, len(known))] == [(row[0], row[3]) for row in history.ask(asks.RUNS).rows]
+
+
+def test_a_terminal_too_narrow_for_a_table_breaks_its_lines_and_no_column(reports, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+    monkeypatch.setenv("COLUMNS", "40")
+    page = Terminal()
+    history_page.show(reports, "n1", page)
+    assert "GPU 3: lost" in page.getvalue()
 
 
 def test_mistakes_are_one_line(reports, tmp_path, monkeypatch, capsys):

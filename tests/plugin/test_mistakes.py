@@ -5,6 +5,8 @@ import json
 import pytest
 from smallsite import MARK
 
+from fleetcheck import checkbook
+
 
 def refused(done, *words):
     assert done.status == 4, done.output
@@ -20,13 +22,28 @@ def refused(done, *words):
     (("checks", "--inventory", "nowhere.yaml"), ("nowhere.yaml",)),
     (("checks", "--inventory", "x.yaml", "--nodes", "n9"), ("n9",)),
     (("checks", "--inventory", "x.yaml", "--group", "second"), ("second",)),
-    (("checks", "--replay", "yesterday"), ("no run 'yesterday'", "ls reports")),
+    (("checks", "--replay", "yesterday"), ("no run 'yesterday'", "reports is no folder", "--reports DIR")),
+    (("checks", "--replay", "yesterday", "--reports", "checks"), ("no run 'yesterday'", "ls checks shows the runs")),
     (("checks", "--resume", "yesterday"), ("no run 'yesterday'",)),
     (("checks", "--replay", "recorded", "--resume", "recorded"), ("either --replay or --resume",)),
+    (("checks", "--inventory", "x.yaml", "-n", "-3"), ("-n -3 is no number of connections",)),
+    (("checks", "--inventory", "x.yaml", "-k", "and and"), ("and and",)),
     (("checks", "--replay", "recorded"), ("no inventory was kept", "--inventory")),
 ])
 def test_a_wrong_command_line_is_refused_in_one_line(site, argv, words):
     refused(site.run(*argv), *words)
+    assert site.runs() == []
+
+
+def test_shipped_checks_without_a_fleet_are_refused_before_any_worker_starts(site):
+    refused(site.run(str(checkbook.shipped_checks()), "-n", "2"), "checks need a fleet")
+
+
+@pytest.mark.parametrize("option", ["--inventory", "--nodes", "--group", "--replay", "--resume", "--metrics-dir"])
+@pytest.mark.parametrize("value", ["", " "])
+def test_an_option_with_nothing_in_it_never_means_the_whole_fleet(site, option, value):
+    done = site.run("checks", "--inventory", "x.yaml", option, value)
+    assert done.status == 4 and f"argument {option}: nothing is given" in done.output
     assert site.runs() == []
 
 

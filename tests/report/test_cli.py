@@ -1,7 +1,11 @@
 """fleetcheck judge, report and version: a run from its own files, and mistakes in one line."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from nights import command
@@ -101,6 +105,7 @@ def test_the_last_try_of_a_probe_counts(monkeypatch, capsys, recorded):
 
 @pytest.mark.parametrize(("words", "error"), [
     (("judge", "nope"), "no run 'nope'"), (("report", "nope"), "no run 'nope'"),
+    (("shards", "2", "checks/", "--shard", "1/2"), "--shard is not for fleetcheck shards"), (("explain", "--checks", "."), "no check in it"),
     (("sandbox", "nope.yaml"), "nope.yaml"), (("judge",), "RUN"), (("frobnicate",), "frobnicate"), ((), ""),
 ])
 def test_a_mistake_is_told_shortly_and_ends_with_code_4(monkeypatch, capsys, tmp_path, words, error):
@@ -109,6 +114,22 @@ def test_a_mistake_is_told_shortly_and_ends_with_code_4(monkeypatch, capsys, tmp
     assert code == 4
     assert error in out + err
     assert "Traceback" not in out + err
+
+
+@pytest.mark.parametrize("subcommand", ["judge", "report"])
+def test_a_judged_run_whose_results_are_gone_keeps_its_verdicts(monkeypatch, capsys, recorded, subcommand):
+    command(monkeypatch, capsys, "judge", recorded.path)
+    before = recorded.verdicts.read_bytes()
+    recorded.results.unlink()
+    code, _, err = command(monkeypatch, capsys, subcommand, recorded.path)
+    assert (4, before) == (code, recorded.verdicts.read_bytes())
+    assert f"{recorded.results}: missing" in err and "space" not in err
+
+
+def test_a_run_is_looked_for_in_a_place_only_once(monkeypatch, capsys, tmp_path):
+    code, _, err = command(monkeypatch, capsys, "judge", "/nowhere", "--reports", tmp_path)
+    assert (4, 1) == (code, err.count("/nowhere nor") + err.count("in /nowhere;"))
+    assert command(monkeypatch, capsys, "judge", "latest", "--reports", tmp_path / "none")[2].count("is no folder") == 1
 
 
 def test_a_report_before_any_verdict_says_what_to_type(monkeypatch, capsys, recorded):
@@ -141,3 +162,35 @@ def test_unlisted_nodes_of_a_changed_inventory_are_told(monkeypatch, capsys, rec
     command(monkeypatch, capsys, "judge", recorded.path)
     verdicts = json.loads(recorded.verdicts.read_text())
     assert ("unlisted", False) == (verdicts["nodes"]["sim-77"]["state"], verdicts["complete"])
+
+
+@pytest.mark.parametrize("words", [("plan", "fleet.yaml", "--tier", "full"), ("explain", "test_no_gpu_is_lost"), ("judge", "\u00e9")])
+def test_a_terminal_that_knows_ascii_only_gets_escapes_and_no_traceback(tmp_path, words):
+    (tmp_path / "fleet.yaml").write_text("fleet: \u00e9\ndefaults: {profile: h100-sxm5-8, claim: none}\nnodes: {'n[1-4]': {rack: 1}}\n")
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-m", "fleetcheck.cli", *words], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr and done.returncode == (4 if words[0] == "judge" else 0)
+
+
+@pytest.mark.parametrize(("words", "code", "said"), [
+    (("version",), 3, b"No space left on device"), (("explain",), 3, b"No space left on device"), (("judge", "nope"), 4, b"no run"),
+])
+def test_an_output_that_cannot_be_written_is_said_in_one_line_and_is_no_finding(tmp_path, words, code, said):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "fleetcheck.cli", *words], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (code, 1) == (done.returncode, len(done.stderr.splitlines()))
+    assert said in done.stderr
+
+
+def test_an_output_that_is_closed_is_no_mistake(tmp_path):
+    command_line = f"exec {sys.executable} -m fleetcheck.cli version >&-"
+    done = subprocess.run(["/bin/sh", "-c", command_line], cwd=tmp_path, stderr=subprocess.PIPE, check=False)
+    assert (0, b"") == (done.returncode, done.stderr)
+
+
+def test_ctrl_c_ends_with_code_2_and_one_line(monkeypatch, capsys, recorded):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+    monkeypatch.setattr("fleetcheck.rejudge.judge_again", interrupted)
+    code, _, err = command(monkeypatch, capsys, "judge", recorded.path)
+    assert (2, "fleetcheck: interrupted\n") == (code, err)

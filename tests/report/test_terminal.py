@@ -125,6 +125,28 @@ def test_healthy_nodes_without_a_certificate_say_why(made):
     assert "sim-02: 1 of 2 checks not measured" in page(made, results, nodes)
 
 
+def test_nodes_with_something_unmeasured_are_led_to_doctor(made):
+    results, nodes = healthy(made, 3)
+    assert "doctor" not in page(made, results, nodes)
+    results.append(made.result("sim-02", "test_b", "error", message="sim-02: ipmitool: no permission"))
+    text = page(made, results, nodes)
+    assert "see what cannot be read there, and the fix: fleetcheck doctor --inventory rack12.yaml --nodes sim-02" in text
+
+
+def test_the_reason_of_several_nodes_has_no_placeholder(made):
+    results, nodes = healthy(made, 3)
+    results += [made.result(name, "test_b", "error", message=f"cpu: {name}: it was not run") for name in names(2)]
+    text = page(made, results, nodes)
+    assert "sim-[01-02]: test_b: cpu: it was not run" in text and "<node>" not in text
+
+
+def test_a_node_that_a_narrowed_run_asked_nothing_is_no_work(made):
+    results, nodes = healthy(made, 2)
+    results = [results[0], made.result("sim-01", "test_gpu", message="lost", **made.FATAL)]
+    text = page(made, results, nodes, narrowed="x[sim-01]")
+    assert "sim-01: reboot" in text and "find out why" not in text and "--nodes sim-01\n" in text
+
+
 def test_text_of_a_node_is_never_obeyed(made):
     evil = "\x1b]0;owned\x07[red]boom[/red]\r\n:bomb: \x9b2J\u202e"
     results = [made.result("sim-01", check=f"test_{number}", message=evil, **more)

@@ -108,12 +108,26 @@ def test_a_node_says_since_when_it_is_bad_and_what_it_was_suspected_of(small, op
     assert "suspects of the last weeks" in said and "failed in 1 of 2 runs, last 2026-11-29 03:15, passed since" in said
 
 
+def test_a_phone_shows_everything_without_scrolling_sideways(small, opened):
+    page = opened(small.path)
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    run, find = page.locator(".top .who .quiet").bounding_box(), page.locator("#find").bounding_box()
+    assert run["x"] + run["width"] <= find["x"]
+
+
+def test_what_to_type_next_stands_apart_from_its_words(small, opened):
+    page = opened(small.path)
+    typed = page.locator("#next code").all_inner_texts()
+    assert [each.split()[0] for each in typed if "isolate" in each] == ["fleetcheck"]
+
+
 def test_prints_as_a_certificate_with_serial_numbers(small, opened, tmp_path):
     page = opened(small.path)
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     shown = page.inner_text("main")
-    assert "Acceptance certificate" in shown and "S00011" in shown and "16500000307" in shown and "P1-DIMM31" in shown
+    assert "State of the fleet, not an acceptance" in shown and "S00011" in shown and "16500000307" in shown and "P1-DIMM31" in shown
     assert not page.is_visible(".banner")
     page.pdf(path=tmp_path / "certificate.pdf", prefer_css_page_size=True)
     assert (tmp_path / "certificate.pdf").read_bytes().startswith(b"%PDF")

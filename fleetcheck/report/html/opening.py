@@ -105,7 +105,10 @@ def next_steps(verdicts: Verdicts, typed: Typed) -> list[dict[str, str]]:
 
 
 def _step(text: str) -> dict[str, str]:
-    words, separator, command = text.partition(": pytest ")
-    return {"words": words, "command": f"pytest {command}" if separator else ""}
+    for program in ("pytest", "fleetcheck"):
+        words, separator, command = text.partition(f": {program} ")
+        if separator:
+            return {"words": words, "command": f"{program} {command}"}
+    return {"words": text, "command": ""}
 
 
