@@ -65,7 +65,7 @@ FAULTS = {  # check → what is injected, words of the message, severity, action
     "test_modules_are_cool": (mlxlink(**{"Temperature_[C]": "79 [-5..75]"}), "mlx5_3: temperature_celsius 79", "degraded", "observe"),
     "test_modules_receive_enough_light": (
         mlxlink(**{"Rx_Power_Current_[dBm]": "1.2,-14.2 [-10.41..6]"}), "mlx5_3: receive_dbm -14.2", "degraded", "isolate"),
-    "test_fabric_links_stay_up": (mlxlink(Link_Down="900"), "mlx5_3: losses_per_day", "warn", "observe"),
+    "test_fabric_links_stay_up": (mlxlink(Link_Down_Counter="900"), "mlx5_3: losses_per_day", "warn", "observe"),
     "test_adapter_slots_are_full_width": (
         {"files": {"/sys/class/infiniband/mlx5_3/device/current_link_width": "8\n"}}, "mlx5_3: width 8 (limit 16 lanes)", "degraded", "reboot"),
     "test_adapters_run_released_firmware": (

@@ -150,6 +150,18 @@ def test_an_empty_log_is_an_answer_and_silence_is_none():
     assert is_absent(sel.event_log(said(""), said(""))["entries"])
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(("title", "name"), [("Physical Counters and BER Info", "Link Down Counter"), ("Physical Counters", "Link Down")])
+def test_the_counters_of_mlxlink_are_found_under_every_title(title, name, form):
+    rows = {"Time Since Last Clear [Min]": "14381.4", "Effective Physical Errors": "3", "Effective Physical BER": "2E-13",
+            "Raw Physical BER Per Lane": "1E-9,2E-9", "Raw Physical BER": "2E-9", name: "7"}
+    sections = {"Operational Info": {"State": "Active", "FEC": "Standard RS-FEC - RS(528,514)"}, title: rows}
+    text = "".join(f"\n{each}\n{'-' * len(each)}\n" + "".join(f"{key:<35}: {value}\n" for key, value in values.items()) for each, values in sections.items())
+    link = mlxlink.port(said(text if form == "text" else json.dumps({"result": {"output": sections}})))["link"]
+
+    assert (3, 2e-13, 7) == (link["effective_errors"], link["effective_error_rate"], link["link_downs"])
+
+
 @pytest.mark.parametrize("stdout", ["", "-E- Device is busy", "{", '{"result": {"output": {}}}', '{"status": {"code": 1}}', "Operational Info\n", "[]"])
 def test_an_mlxlink_answer_without_the_port_is_absent(stdout):
     found = mlxlink.port(said(stdout))

@@ -68,11 +68,11 @@ def sensors(**changes: tuple[str, str] | None) -> dict[str, Any]:
 def mlxlink(port: str = "mlx5_3", **changes: str) -> dict[str, Any]:
     """mlxlink in sections of text, coloured as it does on a terminal, with values changed; _ stands for a space."""
     values = {"Status Opcode": "0", "Recommendation": "No issue was observed", "Effective Physical Errors": "0",
-              "Effective Physical BER": "15E-255", "Link Down": "0", "Cable Technology": "850 nm VCSEL",
+              "Effective Physical BER": "15E-255", "Link Down Counter": "0", "Cable Technology": "850 nm VCSEL",
               "Temperature [C]": "47 [-5..75]", "Rx Power Current [dBm]": "1.2,1.0 [-10.41..6]",
               **{name.replace("_", " "): value for name, value in changes.items()}}
     titles = {"Operational Info": {"State": "Active", "FEC": "RS"}, "Troubleshooting Info": ("Status Opcode", "Recommendation"),
-              "Physical Counters": ("Effective Physical Errors", "Effective Physical BER", "Link Down"),
+              "Physical Counters and BER Info": ("Effective Physical Errors", "Effective Physical BER", "Link Down Counter"),
               "Module Info": ("Cable Technology", "Temperature [C]", "Rx Power Current [dBm]")}
     text = ""
     for title, names in titles.items():

@@ -6,7 +6,9 @@ from typing import Any, Dict, Optional
 
 from fleetcheck.node.collectors.counted import excerpt, real, whole
 
-OPERATIONAL, TROUBLE, COUNTERS, MODULE = "Operational Info", "Troubleshooting Info", "Physical Counters", "Module Info"
+OPERATIONAL, TROUBLE, MODULE = "Operational Info", "Troubleshooting Info", "Module Info"
+COUNTERS = "Physical Counters"
+"""How the title of the counters begins: they are "Physical Counters and BER Info" in every release of MFT and mstflint."""
 _RANGED = re.compile(r"^([-\d.,\s]+?)\s*\[\s*(-?[\d.]+)\s*\.\.\s*(-?[\d.]+)\s*\]$")
 READINGS = {
     "temperature_celsius": "Temperature [C]",
@@ -63,7 +65,8 @@ def of_text(text: str) -> Dict[str, Dict[str, str]]:
 
 def link(found: Dict[str, Any]) -> Dict[str, Any]:
     """State, what the firmware makes of it, and the errors that are left after error correction."""
-    operational, trouble, counters = (found.get(name) or {} for name in (OPERATIONAL, TROUBLE, COUNTERS))
+    operational, trouble = (found.get(name) or {} for name in (OPERATIONAL, TROUBLE))
+    counters: Dict[str, Any] = next((rows for title, rows in found.items() if title.startswith(COUNTERS)), {})
     return {
         "state": word(operational, "State"),
         "fec": word(operational, "FEC"),
@@ -71,7 +74,7 @@ def link(found: Dict[str, Any]) -> Dict[str, Any]:
         "recommendation": word(trouble, "Recommendation"),
         "effective_errors": whole(counters.get("Effective Physical Errors"), "Effective Physical Errors"),
         "effective_error_rate": share(counters.get("Effective Physical BER"), "Effective Physical BER"),
-        "link_downs": whole(counters.get("Link Down", counters.get("Link Down Counter")), "Link Down"),
+        "link_downs": whole(counters.get("Link Down Counter", counters.get("Link Down")), "Link Down Counter"),
     }
 
 

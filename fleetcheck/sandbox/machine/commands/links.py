@@ -93,7 +93,7 @@ def _status(node: Node, port: int, hca: Hca) -> str:
 def _sections(node: Node, port: int, hca: Hca) -> dict[str, dict[str, object]]:
     sections = {"Operational Info": _operational(hca), "Troubleshooting Info": _troubleshooting(hca)}
     if hca.compute:
-        sections |= {"Physical Counters": _physical(node), "Module Info": _module(node, port)}
+        sections |= {"Physical Counters and BER Info": _physical(node), "Module Info": _module(node, port)}
     return sections
 
 
@@ -125,8 +125,8 @@ def _physical(node: Node) -> dict[str, object]:
     """Raw errors are what error correction is for; none is left after it."""
     return {"Time Since Last Clear [Min]": f"{node.moment.uptime / 60:.1f}", "Effective Physical Errors": 0,
             "Effective Physical BER": "15E-255", "Raw Physical Errors Per Lane": "812,604,911,733",
-            "Raw Physical BER": "4E-10", "Symbol Errors": 0, "Symbol BER": "15E-255", "Link Down": 0,
-            "Link Error Recovery": 0}
+            "Raw Physical BER": "4E-10", "Symbol Errors": 0, "Symbol BER": "15E-255", "Link Down Counter": 0,
+            "Link Error Recovery Counter": 0}
 
 
 def _module(node: Node, port: int) -> dict[str, object]:
