@@ -54,6 +54,17 @@ def test_items_of_several_nodes_are_counted_one_by_one():
     assert [("n1", "n2"), ("n1", "n3")] == [(one, other) for one, other, _ in outcomes.pairs["send_recv.busbw_gb_s"]]
 
 
+@pytest.mark.parametrize("gaps", [0, 3])
+def test_a_certificate_for_nobody_says_so(tmp_path, gaps):
+    check = madefleet.entries(1)[0]
+    listed = madefleet.names(3)
+    results = [madefleet.result("20261130-031500-3f2a", check, name, "error" if place < gaps else "passed", message="not told")
+               for place, name in enumerate(listed)]
+    run = madefleet.record(tmp_path, "20261130-031500-3f2a", results, [], madefleet.inventory_text(3))
+    text = madefleet.paged(run).read_text()
+    assert ("are certified" in text, "No node of fleet" in text) == (not gaps, bool(gaps))
+
+
 def test_the_report_command_writes_the_page_and_names_it(small, monkeypatch, capsys):
     small.path.unlink()
     monkeypatch.setattr(sys, "argv", ["fleetcheck", "report", str(small.run.path), "--html"])
