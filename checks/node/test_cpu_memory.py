@@ -114,6 +114,12 @@ def test_memory_is_not_fragmented(memory, profile):
     assert memory.high_order_blocks in limit(profile, "buddy_high_order_blocks")
 
 
+@pytest.mark.check(component="os", severity="warn", action="fix-config", needs="idle")
+def test_huge_pages_leave_memory_for_jobs(memory, profile):
+    """Huge pages hold no more of all memory than the profile allows: what is reserved is lost to all else. Lower vm.nr_hugepages."""
+    assert memory.huge_pages_share in limit(profile, "huge_pages_share")
+
+
 @pytest.mark.check(component="os", severity="warn", action="fix-config")
 def test_swap_is_off(memory):
     """Nothing swaps to disk; compressed memory (zram) is no swap in this sense. Remove it from fstab."""

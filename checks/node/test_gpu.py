@@ -3,7 +3,7 @@
 import pytest
 
 from fleetcheck.facts.applies import reporting, whole
-from fleetcheck.facts.gpu import clocked_below_peers
+from fleetcheck.facts.gpu import clocked_below_peers, named_twice
 from fleetcheck.facts.gpu_limits import limit
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
@@ -114,6 +114,14 @@ def test_mig_mode_is_as_promised(mig_gpus, gpu_profile):
 def test_no_gpu_is_clocked_below_its_peers(clocked_gpus):
     """Applications may have the same clock on every GPU of the node. A cap left behind slows every job: nvidia-smi -rac, -rgc."""
     assert not clocked_gpus.offending(lambda gpu: clocked_below_peers(clocked_gpus, gpu))
+
+
+@pytest.mark.check(component="gpu", severity="degraded", action="reboot")
+def test_no_two_gpus_have_the_same_name(gpus):
+    """Every GPU has a UUID of its own, and a serial number of its own unless boards carry several. Jobs placed by UUID get the wrong
+    one: reboot; if it stays, the InfoROM of one is wrong: replace it.
+    """
+    assert not gpus.offending(lambda gpu: named_twice(gpus, gpu))
 
 
 @pytest.mark.check(component="gpu", severity="warn", action="fix-config")

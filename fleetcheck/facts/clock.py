@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from fleetcheck.absent import Absent, NotMeasured
+from fleetcheck.bound import Bound
+from fleetcheck.facts.chrony import chrony_offset_seconds, none_selected, sources, tracking, unheard, without_source
+from fleetcheck.facts.defaults import limit
 from fleetcheck.facts.growth import measured, noted
+from fleetcheck.facts.ptp import Ptp, ptp
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile
 from fleetcheck.records import Evidence
 from fleetcheck.view import Nested, Reading, View
 
-LOCAL_REFERENCES = ("00000000", "7F7F0101", "7F7F0100", "127.127.1.1", "127.127.1.0")
-"""No reference, or chronyd set to follow its own clock."""
-UNSYNCHRONISED_STRATUM = 16
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "day": 86400.0, "days": 86400.0}
 _SPAN = r"\d+(?:\.\d+)?(?:ns|us|µs|ms|s|min|h|d|days?)"
 QUICK_CLOCKSOURCES = frozenset({
@@ -29,52 +30,6 @@ QUICK_CLOCKSOURCES = frozenset({
 })
 SLOW_CLOCKSOURCES = frozenset({"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"})
 """Read over a bus: a microsecond and more for every look at the clock, which a rank takes thousands of times a second."""
-
-
-def tracking(text: str) -> dict[str, str]:
-    """The rows of ``chronyc tracking``.
-
-    >>> tracking("Reference ID    : 00000000 ()\\nStratum         : 0\\n")["Stratum"]
-    '0'
-    """
-    rows = (line.partition(" : ") for line in text.splitlines())
-    return {key.strip(): value.strip() for key, colon, value in rows if colon}
-
-
-def without_source(rows: Mapping[str, str]) -> str:
-    """Why chrony follows no source; empty when it follows one. Raises NotMeasured on an answer that is not chrony's."""
-    if not {"Reference ID", "Stratum", "Leap status"} <= set(rows) or not rows["Stratum"].isdigit():
-        raise NotMeasured(f"not chronyc's tracking: {dict(rows)!r:.120}")
-    if rows["Leap status"] == "Not synchronised":
-        return "leap status: Not synchronised"
-    reference, stratum = rows["Reference ID"].split()[0], int(rows["Stratum"])
-    if reference in LOCAL_REFERENCES:
-        return f"reference {reference}: its own clock"
-    return f"stratum {stratum}" if not 0 < stratum < UNSYNCHRONISED_STRATUM else ""
-
-
-def none_selected(text: str) -> str:
-    """Why chrony only remembers a source: of those that ``chronyc sources`` lists it has selected none; else empty.
-
-    >>> none_selected("^? 10.0.0.1   2   6   0   -   +0ns[   +0ns] +/-    0ns")
-    'none of its 1 sources is selected, it goes by what it remembers'
-    """
-    states = re.findall(r"^[\^=#]([*+\-?x~])\s", text, re.MULTILINE)
-    if not states or "*" in states:
-        return ""
-    return f"none of its {len(states)} sources is selected, it goes by what it remembers"
-
-
-def chrony_offset_seconds(rows: Mapping[str, str]) -> float:
-    """System time against NTP time, positive when fast.
-
-    >>> chrony_offset_seconds({"System time": "0.000021 seconds slow of NTP time"})
-    -2.1e-05
-    """
-    found = re.fullmatch(r"(\d+\.\d+) seconds (fast|slow) of NTP time", rows.get("System time", ""))
-    if not found:
-        raise NotMeasured(f"no system time in chronyc's tracking: {rows.get('System time', '')!r:.80}")
-    return float(found[1]) * (1 if found[2] == "fast" else -1)
 
 
 def timesyncd_offset_seconds(text: str) -> float:
@@ -119,25 +74,35 @@ class Asked(View):
 
 
 class Clock(View):
-    """The node's clock."""
+    """The node's clock. limits: how long ago chrony may have heard its source, and how far PTP may be off."""
 
-    __slots__ = ()
+    __slots__ = ("limits",)
     asked = Nested(Asked)
     wall_clock_seconds = Reading(float)
     clocksource = Reading(str)
 
+    def __init__(self, raw: object, where: str, limits: Mapping[str, Bound]) -> None:
+        super().__init__(raw, where)
+        self.limits = limits
+
     @property
     def unsynchronised(self) -> str:
-        """Why the clock follows no source, or empty. chrony speaks first, then systemd; NotMeasured when neither can."""
+        """Why the clock follows no source, or empty. chrony speaks first, then PTP, then systemd; NotMeasured when none can."""
         rows = self._chrony()
         if not isinstance(rows, Absent):
-            return noted("clock.unsynchronised", without_source(rows) or none_selected(self._sources()))
-        said = self._said("timedatectl")
-        found = re.search(r"^NTPSynchronized=(yes|no)$", said, re.MULTILINE) if isinstance(said, str) else None
-        if not found:
-            why = said.reason if isinstance(said, Absent) else "timedatectl did not say NTPSynchronized"
-            raise NotMeasured(f"no clock daemon told: {rows.reason}; {why}")
-        return noted("clock.unsynchronised", "" if found[1] == "yes" else "timedatectl: NTPSynchronized=no")
+            return noted("clock.unsynchronised", without_source(rows) or self._unfollowed(rows))
+        if self.by_ptp:
+            return noted("clock.unsynchronised", self._ptp().trouble or self._set_by_nobody())
+        said = self._kernel_says_synchronised()
+        if isinstance(said, Absent):
+            raise NotMeasured(f"no clock daemon told: {rows.reason}; {said.reason}")
+        return noted("clock.unsynchronised", "" if said else "timedatectl: NTPSynchronized=no")
+
+    @property
+    def by_ptp(self) -> bool:
+        """Whether PTP keeps the clock: no NTP daemon speaks for it, and linuxptp does."""
+        others = (self._chrony, self._timesyncd, self._ntpd)
+        return all(isinstance(ask(), Absent) for ask in others) and self._ptp().told
 
     @property
     def offset_seconds(self) -> float:
@@ -148,11 +113,16 @@ class Clock(View):
         rows = self._chrony()
         if not isinstance(rows, Absent):
             return noted("clock.offset_seconds", chrony_offset_seconds(rows))
-        said = self._said("timesync")
-        peers = self._said("ntpd") if isinstance(self.raw, Mapping) and "ntpd" in self.raw else Absent("ntpq was not asked")
-        if not isinstance(peers, Absent) and (isinstance(said, Absent) or "Offset:" not in said):
+        if self.by_ptp:
+            return noted("clock.offset_seconds", self._ptp().worst_seconds)
+        said, peers = self._timesyncd(), self._ntpd()
+        if isinstance(said, Absent) and not isinstance(peers, Absent):
             return noted("clock.offset_seconds", ntpd_offset_seconds(peers))
         return noted("clock.offset_seconds", timesyncd_offset_seconds("" if isinstance(said, Absent) else said))
+
+    def allowed_offset(self, by_ntp: Bound) -> Bound:
+        """The profile's bound; where PTP keeps the clock, the narrower one of PTP."""
+        return self.limits["ptp_offset_seconds"] if self.by_ptp else by_ntp
 
     @property
     def slow_source(self) -> str:
@@ -170,12 +140,50 @@ class Clock(View):
         answered = asked + self.asked.seconds
         return noted("clock.skew_seconds", max(said - answered, 0.0) + min(said - asked, 0.0))
 
-    def _sources(self) -> str:
-        """chrony's list of sources."""
+    def _unfollowed(self, rows: Mapping[str, str]) -> str:
+        """Why chrony only remembers its source: none is selected, none was heard lately, or its reference clock has lost PTP."""
         said = self._said("chrony_sources")
         if isinstance(said, Absent):
             raise NotMeasured(said.reason)
-        return said
+        listed = sources(said)
+        old = none_selected(said) or unheard(rows, listed, self.limits["clock_heard_seconds"], self._now_seconds)
+        card = any(each.kind == "#" and each.state == "*" and each.name.startswith(("PHC", "PTP")) for each in listed)
+        return old or (self._ptp().trouble if card and self._ptp().told else "")
+
+    def _now_seconds(self) -> tuple[float, float]:
+        """By the node's clock and by the controller's: one of them may have been set meanwhile."""
+        return self.wall_clock_seconds, self.asked.started_seconds
+
+    def _set_by_nobody(self) -> str:
+        """Why PTP's time does not reach the system's clock: phc2sys tells nothing, and the kernel was told of no synchronisation."""
+        followed = "phc2sys" in (self._ptp().offsets_seconds or {}) or self._kernel_says_synchronised() is not False
+        return "" if followed else "PTP keeps the card's clock, but nobody sets the system's by it (phc2sys)"
+
+    def _kernel_says_synchronised(self) -> bool | Absent:
+        """NTPSynchronized of timedatectl."""
+        said = self._said("timedatectl")
+        found = re.search(r"^NTPSynchronized=(yes|no)$", said, re.MULTILINE) if isinstance(said, str) else None
+        if found:
+            return found[1] == "yes"
+        return said if isinstance(said, Absent) else Absent("timedatectl did not say NTPSynchronized")
+
+    def _timesyncd(self) -> str | Absent:
+        """What systemd-timesyncd says of the server it follows."""
+        said = self._said("timesync")
+        return said if isinstance(said, Absent) or "Offset:" in said else Absent("systemd-timesyncd follows no server")
+
+    def _ntpd(self) -> str | Absent:
+        """What ntpd says of its peers."""
+        return self._told("ntpd")
+
+    def _ptp(self) -> Ptp:
+        """What linuxptp told; nothing where it is not installed."""
+        said = [self._told(name) for name in ("ptp", "ptp_journal")]
+        return ptp(*("" if isinstance(each, Absent) else each for each in said))
+
+    def _told(self, name: str) -> str | Absent:
+        """What a program printed, of those that answers of earlier versions lack."""
+        return self._said(name) if isinstance(self.raw, Mapping) and name in self.raw else Absent(f"{name} was not asked")
 
     def _chrony(self) -> dict[str, str] | Absent:
         said = self._said("chrony_tracking")
@@ -198,4 +206,4 @@ class Clock(View):
 
 def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Clock:
     """The clock as told by the node."""
-    return Clock(data, "clock")
+    return Clock(data, "clock", {name: limit(profile, name) for name in ("clock_heard_seconds", "ptp_offset_seconds")})

@@ -44,6 +44,15 @@ LIMITS: Mapping[str, Bound] = {
     "other_mounts_free_percent": _bound("%", "drives of fstab that the profile does not name: less than 5 % free is full", low=5),
     "scratch_seconds": _bound("s", "a small file on a healthy shared file system takes milliseconds; unverified", high=2),
     "torch_import_seconds": _bound("s", "a cold import from a local disk takes 5 to 15 s; unverified", high=60),
+    "clock_heard_seconds": _bound(
+        "s", "chrony.conf(5): polls of 64 to 1024 s; RFC 5905: eight polls missed, at least an hour; unverified", high=3600
+    ),
+    "ptp_offset_seconds": _bound(
+        "s", "PTP keeps within tens of microseconds even with time stamps made by software; unverified", low=-0.001, high=0.001
+    ),
+    "huge_pages_share": _bound(
+        "of all memory", "kernel.org hugetlbpage: reserved pages serve nothing else; jobs want the rest; unverified", high=0.5
+    ),
     "exporter_age_seconds": _bound("s", "two intervals of a minute, the longest usual one; unverified", high=120),
 }
 

@@ -8,12 +8,14 @@ from typing import Any
 
 from fleetcheck.absent import Absent, NotMeasured
 from fleetcheck.bound import Bound
+from fleetcheck.exchanged import is_serial
 from fleetcheck.facts.driver import Driver, branch_of
 from fleetcheck.facts.gpu_fabric import Fabric, Peers
 from fleetcheck.facts.gpu_growth import Growth
 from fleetcheck.facts.gpu_link import NvLink
 from fleetcheck.facts.gpu_memory import Ecc, Memory, Remap, Retired
 from fleetcheck.facts.gpu_process import Processes
+from fleetcheck.facts.growth import measured
 from fleetcheck.facts.gpu_state import IDLE, POWER_CAP, SAMPLES, Calls, Clocks, Identity, Modes, Pcie, Power, Samples, Thermal
 from fleetcheck.facts.section import UNSUPPORTED, Section
 from fleetcheck.inventory import Node
@@ -176,6 +178,25 @@ def hotter_than_peers(gpus: Parts[Gpu], gpu: Gpu, allowed: Bound | None) -> Any:
     excused = gpu.samples.highest_power_watts > 1.25 * median(draws) + 25 or gpu.too_hot(allowed)
     above = 0 if excused else gpu.thermal.temperature_celsius - median(temperatures)
     return gpu.thermal.derived("celsius_above_the_node_median", above)
+
+
+def named_twice(gpus: Parts[Gpu], gpu: Gpu) -> Concern | bool:
+    """The GPUs with the UUID of this one; those with its serial number are a lesser trouble, and none where boards carry several GPUs."""
+    others = [other for other in gpus.present if other is not gpu]
+    uuid = measured(gpu.identity.uuid)
+    twins = [other.label for other in others if other.identity.code("uuid") == "SUCCESS" and other.identity.uuid == uuid]
+    if twins:
+        return Concern(f"same UUID as {', '.join(twins)}: {uuid}")
+    single = [other for other in others if _alone_on_its_board(other)] if _alone_on_its_board(gpu) else []
+    twins = [other.label for other in single if other.identity.serial == gpu.identity.serial]
+    return bool(twins) and Concern(f"same serial number as {', '.join(twins)}: {gpu.identity.serial}", severity="warn", action="observe")
+
+
+def _alone_on_its_board(gpu: Gpu) -> bool:
+    """Whether a serial number is this GPU's alone: it was told, is no filler, and the board carries no other GPU."""
+    identity = gpu.identity
+    told = identity.code("serial") == identity.code("multi_gpu_board") == "SUCCESS"
+    return told and is_serial(identity.serial) and identity.multi_gpu_board == 0
 
 
 def clocked_below_peers(gpus: Parts[Gpu], gpu: Gpu) -> Any:

@@ -33,6 +33,7 @@ class Identity(Section):
     name = Reading(str)
     uuid = Reading(str)
     serial = Reading(str)
+    multi_gpu_board = Reading(int)
     vbios = Reading(str)
     gsp_enabled = Reading(int)
 

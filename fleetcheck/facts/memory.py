@@ -67,6 +67,15 @@ class Memory(View):
         bool(self.total_bytes)
         return "HardwareCorrupted" in self.raw["info_bytes"]
 
+    @property
+    def huge_pages_share(self) -> float:
+        """How much of all memory is set aside for huge pages, used or not; older kernels tell those of the default size alone."""
+        told = self.raw.get("info_bytes") if isinstance(self.raw, Mapping) else None
+        whole = isinstance(told, Mapping) and "Hugetlb" in told
+        pages = self._size("HugePages_Total")
+        reserved = self._size("Hugetlb") if whole else pages * self._size("Hugepagesize") if pages else 0
+        return noted("memory.huge_pages_share", reserved / self.total_bytes)
+
     def _size(self, name: str) -> int:
         raw = self.raw.get("info_bytes") if isinstance(self.raw, Mapping) else self.raw
         size: int = View(raw, "memory.info_bytes").get(name, int)

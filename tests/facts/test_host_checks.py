@@ -95,6 +95,19 @@ def ntpd(milliseconds: str) -> Callable[[Machine], None]:
     return write
 
 
+SERVO = "[17.1] CLOCK_REALTIME phc offset %d %s freq +12 delay 500\n"
+
+
+def linuxptp(state: str, nanoseconds: int, grandmaster: str) -> Callable[[Machine], None]:
+    """A clock kept by PTP alone; as pmc prints it, to whatever question."""
+    def write(machine: Machine) -> None:
+        machine.without_program("chronyc")
+        machine.program("pmc", "sending: GET TIME_STATUS_NP\n\t7cfe90.fffe.f65b30-0 seq 0 RESPONSE MANAGEMENT TIME_STATUS_NP\n"
+                        f"\t\tportState   {state}\n\t\tmaster_offset   {nanoseconds}\n\t\tgmPresent   {grandmaster}\n\t\tgmIdentity   00a069.fffe.0b552d\n")
+
+    return write
+
+
 def crash_dump(machine: Machine) -> None:
     machine.write("/sys/fs/pstore/dmesg-efi_pstore-1", "Panic#1\n")
 
@@ -113,6 +126,10 @@ FAULTS = [
     ("an uncorrected error of no DIMM", wrote("/sys/devices/system/edac/mc/mc0/ue_count", "2\n"), "test_memory_has_no_uncorrected_errors", "memory controller mc0"),
     ("poisoned memory", wrote("/proc/meminfo", "MemTotal:  66000000 kB\nHardwareCorrupted:  8 kB\n"), "test_no_memory_page_is_poisoned", "8192 bytes"),
     ("fragmented memory", wrote("/proc/buddyinfo", "Node 0, zone   Normal  900 800 700 60 50 40 30 20 1 0 0\n"), "test_memory_is_not_fragmented", ""),
+    ("huge pages on nearly all memory", wrote("/proc/meminfo", "MemTotal: 63000000 kB\nHugePages_Total: 28000\nHugepagesize: 2048 kB\n"),
+     "test_huge_pages_leave_memory_for_jobs", "memory.huge_pages_share 0.91"),
+    ("huge pages of two sizes", wrote("/proc/meminfo", "MemTotal: 63000000 kB\nHugePages_Total: 0\nHugepagesize: 2048 kB\nHugetlb: 50331648 kB\n"),
+     "test_huge_pages_leave_memory_for_jobs", "memory.huge_pages_share 0.79"),
     ("swap on a disk", wrote("/proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 8000 0 -2\n"), "test_swap_is_off", ""),
     ("a mount is missing", wrote("/proc/mounts", "/dev/md0 / ext4 rw 0 0\n"), "test_mounts_are_mounted", "/shared"),
     ("a line of fstab is not mounted", wrote("/etc/fstab", "UUID=3 /data xfs defaults 0 0\n"), "test_fstab_is_mounted", "/data"),
@@ -148,7 +165,21 @@ FAULTS = [
     ("no time source", printed("chronyc", hostmachine.TRACKING.replace("Normal", "Not synchronised")), "test_clock_follows_a_source", "Not synchronised"),
     ("its own clock", printed("chronyc", hostmachine.TRACKING.replace("0A14FF0A (10.20.255.10)", "7F7F0101 ()")), "test_clock_follows_a_source", "its own clock"),
     ("systemd alone, not synchronised", lambda m: [m.without_program("chronyc"), m.program("timedatectl", "NTPSynchronized=no\n")], "test_clock_follows_a_source", "NTPSynchronized=no"),
-    ("no source selected", printed("chronyc", hostmachine.TRACKING + "^? 10.20.255.10   2   6   0   -   +0ns[   +0ns] +/-    0ns\n"), "test_clock_follows_a_source", "none of its 1 sources"),
+    ("no source selected", printed("chronyc", hostmachine.TRACKING.replace("^*", "^?")), "test_clock_follows_a_source", "none of its 1 sources"),
+    ("a source last heard a day ago", printed("chronyc", hostmachine.TRACKING.replace("377    37", "  0   22h")), "test_clock_follows_a_source",
+     "10.20.255.10 was last heard 22.0 hours ago"),
+    ("an old reference and no list of sources", printed("chronyc", hostmachine.TRACKING.partition("^")[0]), "test_clock_follows_a_source", "was last heard"),
+    ("PTP without a grandmaster", linuxptp("LISTENING", 0, "false"), "test_clock_follows_a_source", "PTP knows of no grandmaster (port LISTENING)"),
+    ("a PTP port at fault", linuxptp("FAULTY", 0, "true"), "test_clock_follows_a_source", "PTP follows no grandmaster: port FAULTY"),
+    ("PTP far off", linuxptp("SLAVE", 5_000_000, "true"), "test_clock_offset_is_small", "clock.offset_seconds 0.005 (limit ≥ -0.001"),
+    ("nobody sets the system's clock by PTP", lambda m: [linuxptp("SLAVE", 3, "true")(m), m.program("timedatectl", "NTPSynchronized=no\n")],
+     "test_clock_follows_a_source", "nobody sets the system's by it (phc2sys)"),
+    ("the system's clock off the card's", lambda m: [linuxptp("SLAVE", 3, "true")(m), m.program("journalctl", SERVO % (-37_000_000_000, "s2"))],
+     "test_clock_offset_is_small", "clock.offset_seconds -37"),
+    ("phc2sys not locked", lambda m: [linuxptp("SLAVE", 3, "true")(m), m.program("journalctl", SERVO % (900, "s0"))],
+     "test_clock_follows_a_source", "phc2sys has not locked"),
+    ("a card's clock that lost PTP", lambda m: [linuxptp("FAULTY", 0, "true")(m), m.program("chronyc", hostmachine.TRACKING.replace("^* 10.20.255.10", "#* PHC0"))],
+     "test_clock_follows_a_source", "port FAULTY"),
     ("ntpd half a second off", ntpd("512.0"), "test_clock_offset_is_small", "0.512"),
     ("a clock read over a bus", wrote("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n"), "test_clock_is_quick_to_read", "hpet"),
     ("a clock half a second off", printed("chronyc", hostmachine.TRACKING.replace("0.000021000", "0.500000000")), "test_clock_offset_is_small", "-0.5"),
@@ -282,6 +313,38 @@ def test_a_daemon_that_does_not_answer_leaves_the_kernels_word(bench, machine):
     machine.program("chronyc", "506 Cannot talk to daemon\n", status=1)
 
     assert "passed" == bench.run("test_clock_follows_a_source", machine.answers("time")).outcome
+
+
+KEPT = {
+    "polls of an hour": lambda m: m.program("chronyc", hostmachine.TRACKING.replace("6   377    37", "12   377   409m")),
+    "another source was heard": lambda m: m.program("chronyc", hostmachine.TRACKING.replace("377    37", "  0   22h") + "^+ 10.0.0.2   2   6   377   37   +1us[ +1us] +/- 2us\n"),
+    "PTP": lambda m: [linuxptp("SLAVE", -3, "true")(m), m.program("journalctl", SERVO % (12, "s2"))],
+    "PTP by a kernel that phc2sys does not tell": lambda m: [
+        linuxptp("SLAVE", -3, "true")(m), m.program("timedatectl", "NTPSynchronized=no\n"), m.program("journalctl", SERVO % (12, "s2"))],
+    "PTP for other things": lambda m: [linuxptp("LISTENING", 0, "false")(m), m.program("chronyc", hostmachine.TRACKING)],
+    "an answer without PTP": lambda m: m.without_program("journalctl"),
+}
+
+
+@pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
+def test_a_clock_that_is_kept_passes(bench, machine, kept):
+    kept(machine)
+    answers = machine.answers("time")
+
+    assert ["passed", "passed"] == [bench.run(name, answers).outcome for name in ("test_clock_follows_a_source", "test_clock_offset_is_small")]
+
+
+def test_ptp_that_still_settles_is_not_measured(bench, machine):
+    linuxptp("UNCALIBRATED", 900, "true")(machine)
+
+    assert "error" == bench.run("test_clock_follows_a_source", machine.answers("time")).outcome
+
+
+@pytest.mark.parametrize("pages", ["HugePages_Total: 8\nHugepagesize: 1048576 kB\n", "HugePages_Total: 12000\nHugepagesize: 2048 kB\nHugetlb: 24576000 kB\n"])
+def test_huge_pages_set_aside_for_packets_are_no_trouble(bench, machine, pages):
+    machine.write("/proc/meminfo", f"MemTotal: 63000000 kB\n{pages}")
+
+    assert "passed" == bench.run("test_huge_pages_leave_memory_for_jobs", machine.answers("memory")).outcome
 
 
 def test_a_clock_nobody_speaks_for_is_not_measured(bench, machine):

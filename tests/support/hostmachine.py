@@ -36,6 +36,7 @@ System time     : 0.000021000 seconds slow of NTP time
 Last offset     : -0.000003000 seconds
 RMS offset      : 0.000012000 seconds
 Leap status     : Normal
+^* 10.20.255.10   2   6   377    37    +12us[  +15us] +/-  210us
 """
 
 
@@ -140,7 +141,7 @@ def healthy_files() -> dict[str, str]:
         "/proc/1/stat": stat(1, "init", "S"), "/proc/1/status": "voluntary_ctxt_switches:\t9\n", "/proc/1/cgroup": "0::/init.scope\n",
         f"{cpu}/online": "0-7\n", f"{cpu}/present": "0-7\n", f"{cpu}/possible": "0-7\n", f"{cpu}/smt/control": "on\n",
         "/proc/cpuinfo": "processor\t: 0\nmodel name\t: Xeon\ncpu MHz\t\t: 2000.000\n",
-        "/proc/meminfo": "MemTotal:       63000000 kB\nMemFree:        50000000 kB\nHardwareCorrupted:     0 kB\nHugePages_Total:       0\n",
+        "/proc/meminfo": "MemTotal:       63000000 kB\nMemFree:        50000000 kB\nHardwareCorrupted:     0 kB\nHugePages_Total:       0\nHugepagesize:    2048 kB\n",
         "/proc/swaps": "Filename\t\tType\t\tSize\t\tUsed\t\tPriority\n",
         "/proc/buddyinfo": "Node 0, zone   Normal   1 2 3 4 5 6 7 8 40 50 60\n",
         f"{edac}/mc0/ce_count": "3\n", f"{edac}/mc0/ue_count": "0\n", f"{edac}/mc0/dimm0/dimm_ce_count": "3\n",

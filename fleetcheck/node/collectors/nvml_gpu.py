@@ -29,6 +29,7 @@ def identity(nvml: Nvml, handle: Any) -> Leaves:
         "name": ask(n.nvmlDeviceGetName, handle),
         "uuid": ask(n.nvmlDeviceGetUUID, handle),
         "serial": ask(n.nvmlDeviceGetSerial, handle),
+        "multi_gpu_board": ask(n.nvmlDeviceGetMultiGpuBoard, handle),
         "part_number": ask(n.nvmlDeviceGetBoardPartNumber, handle),
         "minor": ask(n.nvmlDeviceGetMinorNumber, handle),
         "bus_id": pci["bus_id"],

@@ -105,7 +105,7 @@ def _topology(gpus: Gpus) -> list[NvmlRule]:
              "nvmlDeviceGetGpuMaxPcieLinkGeneration": gpus.generation,
              "nvmlDeviceGetCurrPcieLinkGeneration": gpus.generation, "nvmlDeviceGetCurrPcieLinkWidth": gpus.width,
              "nvmlDeviceGetMaxPcieLinkWidth": gpus.width, "nvmlDeviceGetPcieReplayCounter": 0,
-             "nvmlDeviceGetPcieThroughput": 450, "nvmlDeviceGetP2PStatus": 0}
+             "nvmlDeviceGetMultiGpuBoard": 0, "nvmlDeviceGetPcieThroughput": 450, "nvmlDeviceGetP2PStatus": 0}
     return [*(rule(call, value) for call, value in calls.items()), field(PCIE_REPLAYS, 0), *_ancestors(gpus)]
 
 
