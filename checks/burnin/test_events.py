@@ -51,6 +51,13 @@ def test_nvlink_errors_do_not_grow_under_load(telemetry, gpu_profile, profile):
     assert not linked(telemetry, gpu_profile).offending(lambda gpu: gpu.storm("nvlink_errors", rate))
 
 
+@pytest.mark.check(component="pcie", severity="degraded", action="isolate", tiers=("full", "burnin", "acceptance"), needs="idle")
+def test_pcie_replays_do_not_grow_under_load(telemetry, gpu_profile, profile):
+    """Under load, PCIe links hardly ever repeat a packet. Reseat the board, clean its connector, replace the riser."""
+    rate = limit(profile, "load_pcie_replays_per_minute")
+    assert not sampled(telemetry, "pcie_replays").offending(lambda gpu: gpu.often("pcie_replays", rate))
+
+
 @pytest.mark.check(component="gpu-memory", severity="fatal", action="reset-gpu", tiers=("full", "burnin", "acceptance"), needs="idle")
 def test_gpu_memory_is_sound_after_the_loads(load_snapshots, gpu_profile):
     """The loads left no uncorrectable error and no remapped row on any GPU. Reset it; if more come, replace it."""

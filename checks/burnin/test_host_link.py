@@ -5,6 +5,7 @@ import pytest
 from fleetcheck.facts.load_device import behind_peers
 from fleetcheck.facts.load_limits import known
 from fleetcheck.facts.load_ready import accelerators, host_links, real
+from fleetcheck.facts.load_sides import sides
 
 pytestmark = pytest.mark.usefixtures("gpu_profile")
 RATES = ("h2d_gb_s", "d2h_gb_s")
@@ -50,6 +51,12 @@ def test_gpu_to_host_copies_are_fast_enough(real_copying, to_host):
 def test_no_host_link_is_slower_than_its_peers(copying, peer_fraction):
     """No GPU's link to the host is far slower than the others'. Look at its slot, riser and link width."""
     assert not copying.offending(lambda gpu: behind_peers(gpu, copying, RATES, peer_fraction))
+
+
+@pytest.mark.check(component="dram", severity="degraded", action="isolate", tiers=("full", "burnin", "acceptance"), needs="idle")
+def test_no_side_of_the_host_is_slower_than_the_others(hostlink_load, node, peer_fraction):
+    """Every NUMA node feeds its own GPUs as fast as the others feed theirs. Look at its memory modules, channels and firmware settings."""
+    assert not sides(host_links(hostlink_load, node)).offending(lambda side: side.behind(peer_fraction))
 
 
 @pytest.mark.check(component="pcie", severity="fatal", action="isolate", tiers=("full", "burnin", "acceptance"), needs="idle")

@@ -24,6 +24,12 @@ def temperature(gpu_profile):
 
 
 @pytest.fixture
+def memory_temperature(gpu_profile):
+    """How hot a GPU's memory may be."""
+    return promised(gpu_profile, "memory_temperature_celsius")
+
+
+@pytest.fixture
 def generation(gpu_profile):
     """The PCIe generation of a busy GPU's link."""
     return promised(gpu_profile, "pcie_generation")
@@ -79,6 +85,12 @@ def test_gpus_keep_their_margin_under_load(telemetry, margin):
 def test_gpus_are_cool_under_load(telemetry, temperature):
     """Under load, no GPU is above the profile's temperature. Check coolant, fans, inlet and the heat sink's seat."""
     assert not sampled(telemetry, "temperature").offending(lambda gpu: gpu.out_of("temperature", temperature, "°C"))
+
+
+@pytest.mark.check(component="thermal", severity="degraded", action="isolate", tiers=("full", "burnin", "acceptance"), needs="idle")
+def test_gpu_memory_is_cool_under_load(telemetry, memory_temperature):
+    """Under load, no GPU's memory is above its limit; it throttles by itself. Check the coolant flow and the heat sink's seat."""
+    assert not sampled(telemetry, "memory_temperature").offending(lambda gpu: gpu.out_of("memory_temperature", memory_temperature, "°C"))
 
 
 @pytest.mark.check(component="gpu", severity="degraded", action="isolate", tiers=("full", "burnin", "acceptance"), needs="idle")

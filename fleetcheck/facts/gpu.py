@@ -15,8 +15,8 @@ from fleetcheck.facts.gpu_growth import Growth
 from fleetcheck.facts.gpu_link import NvLink
 from fleetcheck.facts.gpu_memory import Ecc, Memory, Remap, Retired
 from fleetcheck.facts.gpu_process import Processes
-from fleetcheck.facts.growth import measured
 from fleetcheck.facts.gpu_state import IDLE, POWER_CAP, SAMPLES, Calls, Clocks, Identity, Modes, Pcie, Power, Samples, Thermal
+from fleetcheck.facts.growth import measured
 from fleetcheck.facts.section import UNSUPPORTED, Section
 from fleetcheck.inventory import Node
 from fleetcheck.profile import Profile

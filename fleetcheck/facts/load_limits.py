@@ -49,6 +49,7 @@ LIMITS: Mapping[str, Bound] = {
         "of the best at a smaller size", "bus bandwidth grows with the size; cvs verifies that it does not dip", low=0.80),
     "load_corrected_errors_per_second": _bound(
         "errors/s", "storms seen under load: 4,647 to 17,657 a second; a good GPU counts none; unverified", high=1000),
+    "load_pcie_replays_per_minute": _bound("replays/min", "NVIDIA DCGM: 1.92 a minute and lane at Gen5, 16 lanes", high=31),
     "load_nvlink_errors_per_second": _bound("errors/s", "NVIDIA DCGM fails at 100 a second, warns at 1 a minute", high=10),
 }
 

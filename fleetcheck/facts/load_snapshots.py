@@ -20,6 +20,8 @@ MEMORY = {
     "remap.pending": "row remap pending", "remap.failure": "row remap failed",
 }
 """Counters of a GPU that must not grow under load, in words."""
+ACTIONS = {"remap.failure": "replace"}
+"""What a counter's growth asks for where it is not the check's own: no reset mends a bank without spare rows."""
 AER = {"aer.nonfatal": "uncorrectable PCIe errors", "aer.fatal": "fatal PCIe errors"}
 """The same of a PCI function."""
 SERIOUS = ("degraded", "fatal")
@@ -39,8 +41,9 @@ class Twice(Section):
 
     def grown(self, counters: Mapping[str, str]) -> Concern | bool:
         """Which counters grew, in words; raises NotMeasured where one was not told; one that the hardware lacks is none."""
-        found = [f"{grown} {words}" for path, words in counters.items() if (grown := self._growth(path)) > 0]
-        return bool(found) and Concern(f"under load: {', '.join(found)}")
+        found = {path: f"{grown} {words}" for path, words in counters.items() if (grown := self._growth(path)) > 0}
+        action = next((ACTIONS[path] for path in found if path in ACTIONS), "")
+        return bool(found) and Concern(f"under load: {', '.join(found.values())}", action=action)
 
     def _growth(self, path: str) -> int:
         section, _, key = path.partition(".")

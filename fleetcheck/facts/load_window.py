@@ -25,6 +25,7 @@ BUSY_PERCENT = 90.0
 CLOCK_CHANGE_SECONDS = 2.0
 """Event reasons show for a moment at every clock change (nvml.h): two samples in all are none of heat or power."""
 LONGEST_WINDOW = 3600.0
+SENSORS = ("temperature", "memory_temperature")
 MINIMUM, MEAN, MAXIMUM = range(3)
 HW_SLOWDOWN, HW_THERMAL, SW_THERMAL, POWER_BRAKE = "hw_slowdown", "hw_thermal_slowdown", "sw_thermal_slowdown", "hw_power_brake_slowdown"
 """Reasons that hold clocks down, as the node names NVML's bits; one that a window does not list held nothing down."""
@@ -88,6 +89,8 @@ class LoadedGpu(Section):
         samples = [(self._triple(key, value)[which], window) for window, value in self._told(key)]
         value, window = choose(samples, key=lambda each: each[0])
         value = self.derived(key, value)
+        if key in SENSORS and value <= 0:
+            raise NotMeasured(f"{self.label}: a {key.replace('_', ' ')} of {value:g} °C under load is no reading of a sensor")
         return value not in bound and Concern(f"{key} {value:g} {unit} in {minute(window.at)} ({window.load}; limit {bound})")
 
     def _triple(self, key: str, value: Any) -> list[float]:
@@ -153,6 +156,15 @@ class LoadedGpu(Section):
         what = " ".join(filter(None, (name.replace("_", " "), key.replace("_", " "))))
         rate = self.derived(f"{what.replace(' ', '_')}_per_second", round(rate, 2))
         return rate not in bound and Concern(f"{rate:g} {what} a second in {minute(window.at)} ({window.load}; limit {bound})")
+
+    def often(self, key: str, bound: Bound) -> Concern | bool:
+        """Whether a counter grew faster over all the loads than a bound in counts a minute allows: a link that wakes has a few at once."""
+        counts = [(self._count(key, "", value), window) for window, value in self._told(key)]
+        minutes = sum(window.seconds for _, window in counts) / 60
+        rate = self.derived(f"{key}_per_minute", round(sum(count for count, _ in counts) / minutes, 1))
+        most, window = max(counts, key=lambda each: each[0])
+        return rate not in bound and Concern(f"{rate:g} {key.replace('_', ' ')} a minute under load (limit {bound}), {most:g} of them in "
+                                             f"{minute(window.at)} ({window.load})")
 
     def _count(self, key: str, name: str, value: Any) -> float:
         if name:

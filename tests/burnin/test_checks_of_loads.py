@@ -33,6 +33,13 @@ def slow_links(*pairs: tuple[int, int]) -> Any:
     return change
 
 
+def slow_side(told: Any) -> None:
+    """Memory of the second NUMA node is slow; its GPUs reach their rate from the first."""
+    for link in told["hostlink"]["links"]:
+        if "node 1" in (link["from"], link["to"]):
+            link["gb_s"] *= 0.6
+
+
 def death(told: Any) -> None:
     told["gemm"]["devices"][3]["error"] = "CUDA error: an illegal memory access was encountered"
     told["gemm"].update(ok=False, error="GPU 3: CUDA error", coverage="7 of 8")
@@ -88,6 +95,8 @@ FAULTS = {
         "no_host_link_is_slower_than_its_peers": "GPU 3: d2h_gb_s 12, 23%"}),
     "a host link that alters data": ({"hostlink.links.12.mismatch_count": 3}, {
         "data_arrives_whole_between_host_and_gpus": "node 0 → GPU 3: 3 values arrived otherwise than they were sent"}),
+    "a slow NUMA node": (slow_side, {
+        "no_side_of_the_host_is_slower_than_the_others": "node 1: h2d 32.4 GB/s with its own GPUs, 60%, d2h 31.2 GB/s with its own GPUs, 60%"}),
     "all links of a GPU slow": (slow_links(*((3, other) for other in range(8)), *((other, 3) for other in range(8))), {
         "peer_links_are_fast_enough": "GPU 3: GPU 0 → GPU 3 118 GB/s (limit ≥ 335 GB/s); 14 of its links are slow",
         "no_pair_of_gpus_is_slower_than_the_others": "GPU 3: GPU 0 → GPU 3 118 GB/s"}),
@@ -133,6 +142,12 @@ FAULTS = {
         "no_power_brake_under_load": "GPU 3: hw power brake slowdown for 32 of 440 s"}),
     "no margin": ({"windows[sdc].3.margin": [-1, 0.5, 2]}, {"gpus_keep_their_margin_under_load": "GPU 3: margin -1 °C in minute 5 (sdc; limit ≥ 1 °C)"}),
     "too hot": ({"windows[gemm].3.temperature": [80, 86.0, 91]}, {"gpus_are_cool_under_load": "GPU 3: temperature 91 °C in minute 1 (gemm; limit ≤ 86 °C)"}),
+    "hot memory": ({"windows[hbm].3.memory_temperature": [90, 96.0, 99]}, {
+        "gpu_memory_is_cool_under_load": "GPU 3: memory_temperature 99 °C in minute 1 (hbm; limit ≤ 94 °C)"}),
+    "a link that repeats packets": ({"windows[hostlink].3.pcie_replays": 900}, {
+        "pcie_replays_do_not_grow_under_load": "GPU 3: 490.9 pcie replays a minute under load (limit ≤ 31 replays/min), 900 of them in minute"}),
+    "a row that could not be remapped": ({"snapshots.after.gpu.data.gpus.3.remap.failure": 1}, {
+        "gpu_memory_is_sound_after_the_loads": "GPU 3: under load: 1 row remap failed"}),
     "low clocks": ({"windows[gemm].3.sm_clock": [800, 900.0, 1000]}, {"clocks_hold_under_load": "GPU 3: sm_clock_of_peers 0.6316 (limit ≥ 0.9"}),
     "little power": ({"windows[gemm].3.power": [300.0, 350.0, 360.0]}, {
         "gpus_draw_their_power_under_load": "GPU 3: power_of_limit 0.5 (limit ≥ 0.75 of the power limit)"}),
@@ -191,6 +206,9 @@ LOOKALIKES = {
     "a torch without fp8": {key: value for number in range(GPUS) for key, value in {
         gpu("gemm", "unsupported", number): {"fp8": "torch has no float8_e4m3fn"}, gpu("gemm", "metrics.tflops_fp8", number): ...,
         gpu("gemm", "tenths.tflops_fp8", number): ...}.items()},
+    "a link that wakes": {"telemetry.windows.0.gpus.3.pcie_replays": 20},
+    "far copies slower than near ones": lambda told: [link.update(gb_s=link["gb_s"] * 0.8) for link in told["hostlink"]["links"] if not link["local"]],
+    "warm memory": {"windows[hbm].3.memory_temperature": [85, 90.0, 92]},
     "the deadline": {"load.ended_why": "deadline"},
 }
 SITE = {
@@ -314,6 +332,11 @@ def test_the_faulty_part_is_named_with_its_place_and_serial(results):
     number = list(FAULTS).index("a stuck bit")
     (part,) = results[f"fault-{number}"]["gpu_memory_keeps_every_pattern"]["parts"]
     assert {"kind": "gpu", "label": "GPU 3", "slot": "0000:61:00.0", "serial": "1650000103727"} == part
+
+
+def test_no_reset_is_asked_for_a_row_that_cannot_be_remapped(results):
+    number = list(FAULTS).index("a row that could not be remapped")
+    assert "replace" == results[f"fault-{number}"]["gpu_memory_is_sound_after_the_loads"]["action"]
 
 
 def test_every_check_of_a_load_has_a_fault():

@@ -98,7 +98,7 @@ def links(load: str) -> list[Answers]:
     if load == "hostlink":
         both = [("h2d", 54.0), ("d2h", 52.0)]
         return [{"from": f"node {side}" if kind == "h2d" else gpu, "to": gpu if kind == "h2d" else f"node {side}", "kind": kind, "gb_s": rate,
-                 "mismatch_count": 0} for gpu in range(GPUS) for side in (0, 1) for kind, rate in both]
+                 "mismatch_count": 0, "local": side == gpu // 4} for gpu in range(GPUS) for side in (0, 1) for kind, rate in both]
     if load != "peerlink":
         return []
     return [{"from": one, "to": other, "kind": "p2p", "gb_s": 370.0 - one, "mismatch_count": 0}
