@@ -113,7 +113,9 @@ def cohort(node: Node, power: Mapping[str, float]) -> str:
 
 def _peers(run: Run, seen: Seen, machines: Mapping[str, Machine], nodes: Sequence[Node], history: History) -> Conclusions:
     cohorts = {node.name: cohort(node, seen.power) for node in nodes}
-    samples = (Sample(node, cohorts[node], metric, value, label) for node, metric, label, value in seen.samples if node in cohorts)
+    told = outliers.once(metric for _, metric, _, _ in seen.samples)
+    samples = (Sample(node, cohorts[node], metric, value, label) for node, metric, label, value in seen.samples
+               if node in cohorts and metric in told)
     below, splits = outliers.compare(outliers.worst(samples))
     earlier = _earlier(below, history)
     found = Conclusions()

@@ -21,7 +21,7 @@ MESSAGE_CHARACTERS = 400
 UNITS = {
     "celsius": "°C", "watts": "W", "bytes_per_second": "B/s", "mbytes_per_second": "MB/s", "gbytes_per_second": "GB/s",
     "mbits_per_second": "Mbit/s", "gbits_per_second": "Gbit/s", "bytes": "B", "seconds": "s", "percent": "%", "mhz": "MHz",
-    "per_second": "1/s",
+    "per_second": "1/s", "gb_s": "GB/s", "mb_s": "MB/s",
 }
 """Endings of metric names, the longer before those they end in."""
 

@@ -21,10 +21,12 @@ LEAST_SAMPLES = 32
 KIND_SHARE, KIND_NODES, NEAR = 0.05, 3, 1 / 2
 """So many nodes at least half as far below as a node, itself among them, are a kind of their own."""
 REPEATS, OF_RUNS = 3, 5
-REPEATABILITY: Mapping[str, float] = {"disk_write_mbytes_per_second": 0.10, "disk_read_mbytes_per_second": 0.10}
+REPEATABILITY: Mapping[str, float] = {"disk_write_mb_s": 0.10, "disk_read_mb_s": 0.10}
 """How far a healthy part's own runs lie apart, as a fraction, by the last word of a metric, where that is more than 2.5 %."""
-RATES = ("gbytes_per_second", "mbytes_per_second", "gflops")
-"""Endings of metrics of which more is better; ``tflops_…`` is one too."""
+RATES = ("copy_gb_s", "h2d_gb_s", "d2h_gb_s", "dram_gb_s", "disk_write_mb_s", "disk_read_mb_s")
+"""What loads call their rates, of which more is better; ``tflops_…`` is one too, and the links between accelerators. What several nodes
+do together is compared by the trials themselves."""
+PEER_LINKS = "peerlink.links.gb_s"
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,21 @@ def is_rate(metric: str) -> bool:
 
     >>> is_rate("gemm.devices.tflops_bf16"), is_rate("gpu.thermal.temperature_celsius"), is_rate("gemm.tflops_bf16_of_peers")
     (True, False, False)
+    >>> is_rate("hbm.metrics.copy_gb_s"), is_rate("hbm.copy_gb_s_last_tenth_of_first")
+    (True, False)
     """
     last = metric.rpartition(".")[2]
-    return last.endswith(RATES) or (last.startswith("tflops_") and not last.endswith("_of_peers"))
+    return last in RATES or metric == PEER_LINKS or (last.startswith("tflops_") and "_of_" not in last)
+
+
+def once(metrics: Iterable[str]) -> frozenset[str]:
+    """Metrics less those that say another one again: a rate is read as ``hbm.metrics.copy_gb_s`` and quoted as ``hbm.copy_gb_s``.
+
+    >>> sorted(once(["hbm.metrics.copy_gb_s", "hbm.copy_gb_s", "gemm.tflops_bf16"]))
+    ['gemm.tflops_bf16', 'hbm.metrics.copy_gb_s']
+    """
+    told = frozenset(metrics)
+    return frozenset(metric for metric in told if ".metrics.".join(metric.rsplit(".", 1)) not in told)
 
 
 def worst(samples: Iterable[Sample]) -> list[Sample]:

@@ -2,18 +2,21 @@
 
 import pytest
 
+from fleetcheck.facts.load_device import noted
 from fleetcheck.facts.load_limits import known
 
 
 @pytest.fixture
-def write_floor(profile):
+def write_floor(profile, disk_load):
     """MB/s written."""
+    noted(disk_load.devices, "disk_write_mb_s")
     return known(profile, "disk_write_mbytes_per_second")
 
 
 @pytest.fixture
-def read_floor(profile):
+def read_floor(profile, disk_load):
     """MB/s read."""
+    noted(disk_load.devices, "disk_read_mb_s")
     return known(profile, "disk_read_mbytes_per_second")
 
 

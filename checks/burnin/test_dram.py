@@ -2,12 +2,14 @@
 
 import pytest
 
+from fleetcheck.facts.load_device import noted
 from fleetcheck.facts.load_limits import known
 
 
 @pytest.fixture
-def floor(profile):
+def floor(profile, dram_load):
     """GB/s of all memory together."""
+    noted(dram_load.devices, "dram_gb_s")
     return known(profile, "dram_gbytes_per_second")
 
 

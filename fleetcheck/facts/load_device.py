@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from statistics import median
 
 import pytest
@@ -142,6 +143,13 @@ def below(device: Device, floors: Mapping[str, Bound], prefix: str) -> Concern |
     """Which of a device's rates are outside their limits. floors: by what follows the prefix in the metric's name."""
     slow, gaps = _sorted(((name, f"{prefix}{name}") for name in floors), lambda name, metric: _under(device, metric, floors[name]))
     return _verdict(slow, gaps, "")
+
+
+def noted(devices: Parts[Device], metric: str) -> None:
+    """Reads a rate for which no floor may be known, so that the fleet's nodes can be compared by it all the same."""
+    for device in devices.present:
+        with suppress(NotMeasured):
+            device.rate(metric)
 
 
 def supported(floors: Mapping[str, Bound], devices: Parts[Device]) -> Mapping[str, Bound]:

@@ -60,15 +60,18 @@ _MATMUL = "Matrix multiplication under load, slowest GPU"
 _DTYPES = ("bf16", "fp16", "tf32", "fp32", "fp64", "fp8")
 UNDER_LOAD: Mapping[str, Key] = {
     **{f"tflops_{dtype}": Key("matmul_flops_per_second", min, _MATMUL, 1e12, (("dtype", dtype),)) for dtype in _DTYPES},
-    "hbm_gbytes_per_second": Key("hbm_bytes_per_second", min, "GPU memory, reads and writes counted, slowest GPU", 1e9),
-    "host_to_device_gbytes_per_second": Key("host_to_gpu_bytes_per_second", min, "Copies to the slowest GPU", 1e9),
-    "device_to_host_gbytes_per_second": Key("gpu_to_host_bytes_per_second", min, "Copies from the slowest GPU", 1e9),
-    "peer_gbytes_per_second": Key("gpu_peer_bytes_per_second", min, "One direction of the slowest pair of GPUs in the node", 1e9),
-    "dram_gbytes_per_second": Key("dram_bytes_per_second", min, "Main memory", 1e9),
-    "disk_write_mbytes_per_second": Key("disk_write_bytes_per_second", min, "Writing to the scratch disk", 1e6),
-    "disk_read_mbytes_per_second": Key("disk_read_bytes_per_second", min, "Reading from the scratch disk", 1e6),
+    "copy_gb_s": Key("hbm_bytes_per_second", min, "GPU memory, reads and writes counted, slowest GPU", 1e9),
+    "h2d_gb_s": Key("host_to_gpu_bytes_per_second", min, "Copies to the slowest GPU", 1e9),
+    "d2h_gb_s": Key("gpu_to_host_bytes_per_second", min, "Copies from the slowest GPU", 1e9),
+    "dram_gb_s": Key("dram_bytes_per_second", min, "Main memory", 1e9),
+    "disk_write_mb_s": Key("disk_write_bytes_per_second", min, "Writing to the scratch disk", 1e6),
+    "disk_read_mb_s": Key("disk_read_bytes_per_second", min, "Reading from the scratch disk", 1e6),
 }
-"""By the last word of what a check read of a load."""
+"""By what a load calls it, the last word of what a check read of it."""
+OF_LINKS: Mapping[str, Key] = {
+    "peerlink.links.gb_s": Key("gpu_peer_bytes_per_second", min, "One direction of the slowest pair of GPUs in the node", 1e9),
+}
+"""By the whole name: links to the host are called alike."""
 
 _BUSBW = "Bus bandwidth between nodes, best of the node's partners and sizes: its own limit, not that of a slow partner"
 COLLECTIVES: Mapping[str, Key] = {
@@ -78,7 +81,7 @@ COLLECTIVES: Mapping[str, Key] = {
 """By the collective in the name of what a check of several nodes read."""
 _COLLECTIVE = re.compile(rf"(?:.*\.)?({'|'.join(COLLECTIVES)})[._]busbw_gb(?:_s|ytes_per_second)(?:_\w+)?")
 
-KEYS: tuple[Key, ...] = (*AT_REST.values(), *UNDER_LOAD.values(), *COLLECTIVES.values())
+KEYS: tuple[Key, ...] = (*AT_REST.values(), *UNDER_LOAD.values(), *OF_LINKS.values(), *COLLECTIVES.values())
 
 
 @lru_cache(maxsize=4096)
@@ -89,7 +92,9 @@ def key_of(metric: str) -> Key | None:
     ({'collective': 'all_reduce'}, 'matmul_flops_per_second', None)
     """
     collective = _COLLECTIVE.fullmatch(metric) if "busbw" in metric else None
-    return COLLECTIVES[collective[1]] if collective else AT_REST.get(metric) or UNDER_LOAD.get(metric.rpartition(".")[2])
+    if collective:
+        return COLLECTIVES[collective[1]]
+    return AT_REST.get(metric) or OF_LINKS.get(metric) or UNDER_LOAD.get(metric.rpartition(".")[2])
 
 
 @dataclass

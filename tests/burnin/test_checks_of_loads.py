@@ -14,7 +14,7 @@ import yaml
 from fleetrun import CHECKS, run_pytest
 from loadevidence import GPUS, changed, event, gpu, healthy, sums
 
-from fleetcheck import checkbook
+from fleetcheck import checkbook, outliers
 
 XID = "NVRM: Xid (PCI:0000:61:00): {}, pid='<unknown>', name=<unknown>, {}"
 BURNIN = CHECKS / "burnin"
@@ -347,3 +347,9 @@ def test_every_check_of_a_load_has_a_fault():
 
 def test_no_check_of_a_load_is_of_the_quick_tier():
     assert [] == [entry.name for entry in checkbook.read(BURNIN) if "quick" in entry.tiers]
+
+
+def test_every_rate_of_a_load_can_be_compared_with_other_nodes(results):
+    told = outliers.once(metric for each in results["no-floors"].values() for metric in each["metrics"] if outliers.is_rate(metric))
+    wanted = {f"{load}.metrics.{rate}" for load, rates in loadevidence.RATES.items() for rate in rates if not rate.startswith(("tested", "overlap", "rounds", "proc"))}
+    assert {*wanted, "peerlink.links.gb_s"} == told

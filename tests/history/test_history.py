@@ -24,9 +24,9 @@ from fleetcheck.run import Run, RunError
 GPU = {"kind": "gpu", "label": "GPU 3", "slot": "0000:61:00.0", "serial": ""}
 
 
-def result(node, check="test_ecc", outcome="passed", value=100.0, **more):
+def result(node, check="test_ecc", outcome="passed", value=100.0, metrics=("gemm.tflops_bf16",), **more):
     return Result(run="r", stage="facts", check=check, component="gpu", node=node, outcome=outcome, severity="fatal", action="reboot",
-                  metrics={"gemm.tflops_bf16": {"GPU 3": value}}, **more)
+                  metrics={metric: {"GPU 3": value} for metric in metrics}, **more)
 
 
 def night(reports, day, results, serial="165000001", nodes=("n1", "n2")):
@@ -190,7 +190,9 @@ def test_a_vendor_gets_serials_evidence_and_history_and_no_secret(reports, tmp_p
     assert 4 == code and "'n9' is no node" in err and 1 == err.count("\n")
 
 
-def test_a_node_below_its_peers_again_and_again_is_degraded_and_nobody_else(tmp_path):
+@pytest.mark.parametrize("metrics", [("gemm.metrics.tflops_bf16", "gemm.tflops_bf16"), ("hbm.metrics.copy_gb_s", "hbm.copy_gb_s"),
+                                     ("dram.metrics.dram_gb_s",), ("peerlink.links.gb_s",), ("gemm.tflops_bf16",)])
+def test_a_node_below_its_peers_again_and_again_is_degraded_and_nobody_else(tmp_path, metrics):
     """Three nights of 40 nodes: the first two only say it, the third blames."""
     source = tmp_path / "fleet.yaml"
     source.write_text("fleet: f\ndefaults: {profile: h100-sxm5-8}\nnodes: {'n[01-40]': }\n")
@@ -199,7 +201,7 @@ def test_a_node_below_its_peers_again_and_again_is_degraded_and_nobody_else(tmp_
     for day in (1, 2, 3):
         run = Run(tmp_path / "reports" / f"202611{day:02d}-020000-ab12")
         run.path.mkdir(parents=True)
-        results = [result(node.name, value=70.0 if node.name == "n07" else 100.0) for node in inventory.nodes]
+        results = [result(node.name, value=70.0 if node.name == "n07" else 100.0, metrics=metrics) for node in inventory.nodes]
         with Draft(run) as draft:
             found = conclude(run, draft, results, {node.name: Machine(node.profile) for node in inventory.nodes}, inventory.nodes, inventory)
             draft.keep({"started": f"2026-11-{day:02d}T02:00:00+00:00", "tier": "quick", "fleet": "f"}, True)

@@ -119,8 +119,11 @@ def test_the_worst_part_counts_in_base_units():
     list(key.watched([madefleet.result("r", CHECK, "n1", metrics={
         "gpu.thermal.margin_celsius": {"GPU 0": 30, "GPU 1": 4}, "clock.offset_seconds": {"a": -0.5, "b": 0.25},
         "gemm.devices.metrics.tflops_bf16": {"GPU 0": 640.0, "GPU 1": 600.0}, "gemm.tflops_bf16_of_peers": 0.9,
+        "hbm.metrics.copy_gb_s": {"GPU 0": 2600.0, "GPU 1": 2500.0}, "peerlink.links.gb_s": {"GPU 0 → GPU 1": 370.0, "GPU 1 → GPU 0": 365.0},
+        "hostlink.links.gb_s": {"node 0 → GPU 1": 44.0}, "disk.metrics.disk_read_mb_s": {"disk": 5100.0},
         "nvme.health.percentage_used": {"nvme0": 3, "nvme1": 80}})]))
-    assert {"gpu_thermal_margin_celsius": 4, "clock_offset_seconds": -0.5, "matmul_flops_per_second": 6e14, "nvme_used_ratio": 0.8} == {
+    assert {"gpu_thermal_margin_celsius": 4, "clock_offset_seconds": -0.5, "matmul_flops_per_second": 6e14, "nvme_used_ratio": 0.8,
+            "hbm_bytes_per_second": 2.5e12, "gpu_peer_bytes_per_second": 3.65e11, "disk_read_bytes_per_second": 5.1e9} == {
         each.name: pytest.approx(value) for each, value in key.values["n1"].items()}
 
 

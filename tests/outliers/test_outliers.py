@@ -57,7 +57,7 @@ def test_cohorts_are_compared_apart_and_a_node_counts_with_its_worst_part():
 
 
 def test_disks_may_vary_more():
-    disks = [Sample(each.node, "c", "disk.disk_write_mbytes_per_second", each.value) for each in cohort(spread=0.01, n7=82.0)]
+    disks = [Sample(each.node, "c", "disk.metrics.disk_write_mb_s", each.value) for each in cohort(spread=0.01, n7=82.0)]
     assert [] == blamed(disks)
 
 
