@@ -10,7 +10,8 @@ SETTINGS = {
     "driver.version": "driver", "driver.cuda_version": "cuda_driver", "gpu.identity.vbios": "vbios",
     "gpu.identity.gsp_firmware": "gsp_firmware", "system.kernel": "kernel", "system.os_image": "os_image", "fabric.manager_version": "",
     "hca.device.fw_ver": "", "cpu.governor": "", "gpu.ecc.mode_current_mode": "", "gpu.modes.compute_mode": "",
-    "gpu.modes.mig_current_mode": "", "gpu.modes.persistence_mode": "", "nvme.firmware": "", "system.bios_version": "",
+    "gpu.modes.mig_current_mode": "", "gpu.modes.persistence_mode": "", "nvme.firmware": "", "system.machine.bios_version": "",
+    "software.torch": "", "software.cuda": "", "software.nccl": "", "software.plugin": "",
 }
 """Versions and settings that nodes of a profile share, each with its word in a version bundle, if bundles name it."""
 LEAST_NODES = 4

@@ -64,6 +64,7 @@ def _fleet(history: History) -> list[tuple[str, Answered]]:
     return [
         ("runs", history.ask(asks.RUNS)),
         (f"repeat offenders of {WINDOW_DAYS} days, by part", history.ask(asks.OFFENDERS, since)),
+        (f"nodes that failed of something else each time, of {WINDOW_DAYS} days", history.ask(asks.OFFENDING_NODES, since)),
         (f"suspects of {WINDOW_DAYS} days", history.ask(asks.SUSPECTS, since)),
         ("node-days between failures, by component", history.ask(asks.MTBF)),
     ]

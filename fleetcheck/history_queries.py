@@ -29,14 +29,16 @@ FROM own JOIN measured USING (node, "check") WHERE outcome = 'failed' GROUP BY n
 DRIFT = f"""
 WITH own AS (SELECT {PLACE} AS place, any_value(part) AS part, metric, run, avg(value) AS value FROM m
              WHERE value IS NOT NULL AND metric <> '' AND outcome IN ('passed', 'failed') AND {{about}} GROUP BY place, metric, run),
-     numbered AS (SELECT *, row_number() OVER (PARTITION BY place, metric ORDER BY run DESC) AS back FROM own),
-     past AS (SELECT place, metric, median(value) AS usual, mad(value) AS spread, count(*) AS runs
+     numbered AS (SELECT *, row_number() OVER (PARTITION BY place, metric ORDER BY run DESC) AS back,
+                  abs(value - lag(value) OVER (PARTITION BY place, metric ORDER BY run)) AS step FROM own),
+     past AS (SELECT place, metric, median(value) AS usual, coalesce(median(step), 0) / sqrt(2) AS spread, count(*) AS runs
              FROM numbered WHERE back > 3 GROUP BY ALL),
      now AS (SELECT place, any_value(part) AS part, metric, median(value) AS now FROM numbered WHERE back <= 3 GROUP BY ALL)
 SELECT place, part, metric, usual, now, now / usual - 1 AS change, runs FROM now JOIN past USING (place, metric)
 WHERE runs >= 8 AND usual <> 0 AND abs(now - usual) > greatest(5 * 1.4826 * spread, 0.05 * abs(usual))
 ORDER BY abs(now / usual - 1) DESC"""
-"""The median of the last three runs against all before them, of the same part: 5 % away at least, and 5 of its own spreads."""
+"""The median of the last three runs against all before them, of the same part: 5 % away at least, and 5 of its own spreads. The spread is
+that from one run to the next: what sinks a little every night would hide behind the spread of its own past."""
 
 
 def _blamed(window: str = "") -> str:
@@ -54,6 +56,14 @@ WITH {_blamed(_RECENTLY)}
 SELECT place, any_value(part) AS part, arg_max(node, run) AS node, count(DISTINCT run) AS runs, count(DISTINCT "check") AS checks,
        min(started)::DATE AS first, max(started)::DATE AS last, arg_max("check", run) AS latest
 FROM blamed WHERE outcome = 'failed' GROUP BY place HAVING count(DISTINCT run) > 1 ORDER BY runs DESC, last DESC"""
+
+OFFENDING_NODES = f"""
+WITH {_blamed(_RECENTLY)}
+SELECT node, count(DISTINCT run) AS runs, count(DISTINCT "check") AS checks, count(DISTINCT place) AS parts,
+       min(started)::DATE AS first, max(started)::DATE AS last, string_agg(DISTINCT "check", ', ') AS which
+FROM blamed WHERE outcome = 'failed' GROUP BY node
+HAVING count(DISTINCT run) > 2 AND count(DISTINCT (place, "check")) > 2 ORDER BY parts DESC, runs DESC, last DESC"""
+"""Nodes that fail again and again of something else each time: no part of them is a repeat offender, they are."""
 
 SUSPECTS = f"""
 WITH {_blamed(_RECENTLY)},

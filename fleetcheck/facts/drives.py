@@ -65,7 +65,8 @@ class Drive(Section):
 
     @property
     def not_live(self) -> Concern | None:
-        """Why the kernel cannot use the controller."""
+        """Why the kernel cannot use the controller. Its firmware is noted beside it, for the fleet's nodes to be compared by."""
+        self.get("firmware", str)
         return None if self.state == "live" else Concern(f"the controller is {self.state}, not live")
 
 

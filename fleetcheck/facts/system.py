@@ -55,7 +55,6 @@ class System(View):
     boot_id = Reading(str)
     uptime_seconds = Reading(float)
     boot_time_seconds = Reading(int)
-    kernel = Reading(str)
     os_image = Reading(str)
     architecture = Reading(str)
     command_line = Reading(str)
@@ -65,6 +64,13 @@ class System(View):
     def __init__(self, raw: object, profile: Profile) -> None:
         super().__init__(raw, "system")
         self.profile = profile
+
+    @property
+    def kernel(self) -> str:
+        """The running kernel. The firmware below it is noted too: no profile names it, but the fleet's nodes are compared by it."""
+        View(self.raw.get("machine") if isinstance(self.raw, Mapping) else self.raw, "system.machine").get("bios_version", str)
+        kernel: str = self.get("kernel", str)
+        return kernel
 
     @property
     def busy(self) -> list[str]:

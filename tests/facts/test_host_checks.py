@@ -376,8 +376,9 @@ BUILT_FOR_OTHERS: dict[str, tuple[str, ...]] = {
     "test_mounts_": ("fstab",), "test_mounts_answer": ("fstab", "mounts"), "test_mounts_have": ("fstab", "mounts"),
 }
 """Leaves that a view is built from for its other checks."""
-OPTIONAL = (("journal",), ("previous_boot",), ("edac", "second", "mc0", "dimms", "dimm0", "label"), ("chrony_tracking", "stderr"))
-"""Told absent where not needed, or words for messages alone."""
+OPTIONAL = (("journal",), ("previous_boot",), ("edac", "second", "mc0", "dimms", "dimm0", "label"), ("chrony_tracking", "stderr"),
+            ("machine", "bios_version"))
+"""Told absent where not needed, words for messages alone, or noted for the fleet's nodes to be compared by."""
 
 
 def needed(check: str, leaf: tuple[Any, ...]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nights import command
 
-from fleetcheck import history_page
+from fleetcheck import consistency, history_page
 from fleetcheck import history_queries as asks
 from fleetcheck import inventory as inventories
 from fleetcheck.conclude import conclude
@@ -85,6 +85,30 @@ def test_the_fleets_history_names_offenders_suspects_and_failures(reports, monke
         assert (False, True) == (suspect["passed_since"], suspect["flaky"])
         assert [("gpu", 2, 20.0)] == [(row["component"], row["failures"], row["mtbf_days"]) for row in history.ask(asks.MTBF)]
     assert 0 == command(monkeypatch, capsys, "history", "--reports", reports)[0]
+
+
+def test_a_node_that_fails_of_something_else_each_time_is_named(tmp_path):
+    """n1: three faults of three parts, each gone the next night; n2: one fault thrice; n3: one fault."""
+    gone = {2: ("n1", "test_ecc", "GPU 1"), 9: ("n1", "test_xid", "GPU 5"), 16: ("n1", "test_link", "GPU 7"),
+            5: ("n2", "test_ecc", "GPU 3"), 8: ("n2", "test_ecc", "GPU 3"), 11: ("n2", "test_ecc", "GPU 3"), 12: ("n3", "test_ecc", "GPU 3")}
+    for day in range(1, 18):
+        node, check, label = gone.get(day, ("", "", ""))
+        failed = result(node, check, "failed", parts=({"kind": "gpu", "label": label, "slot": label, "serial": ""},), message="bad")
+        night(tmp_path, day, [*([failed] if node else []), *(result(name) for name in ("n1", "n2", "n3") if name != node)], nodes=("n1", "n2", "n3"))
+    with History(tmp_path) as history:
+        told = [(row["node"], row["runs"], row["parts"]) for row in history.ask(asks.OFFENDING_NODES, {"since": "2026-11-01"})]
+    assert [("n1", 3, 3)] == told
+
+
+@pytest.mark.parametrize(("values", "drifts"), [
+    ([100 - 0.5 * day + 0.3 * (-1) ** day for day in range(30)], True), ([100 + 3 * (-1) ** day for day in range(30)], False),
+    ([100 - 0.1 * day for day in range(30)], False), ([100.0] * 27 + [93.0] * 3, True), ([100.0] * 29 + [80.0], False),
+], ids=["sinks every night", "noise", "sinks too little", "falls", "one bad night"])
+def test_what_sinks_a_little_every_night_is_told(tmp_path, values, drifts):
+    for day, value in enumerate(values, 1):
+        night(tmp_path, day, [result("n1", value=value)], nodes=("n1",))
+    with History(tmp_path) as history:
+        assert drifts == bool(history.ask(asks.DRIFT.format(about=asks.ABOUT["node"]), {"what": "n1"}).rows)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 no parquet", b"PAR1" + b"\0" * 100 + b"PAR1"])
@@ -207,3 +231,8 @@ def test_a_node_below_its_peers_again_and_again_is_degraded_and_nobody_else(tmp_
             draft.keep({"started": f"2026-11-{day:02d}T02:00:00+00:00", "tier": "quick", "fleet": "f"}, True)
         said.append(([(each.node, each.severity) for each in found.concluded], [(each["kind"], each["nodes"]) for each in found.observations]))
     assert [([], [("below-peers", "n07")]), ([], [("below-peers", "n07")]), ([("n07", "degraded")], [])] == said
+
+
+def test_what_nodes_are_compared_by_is_told_by_their_checks(healthy_run):
+    told = {metric for line in (healthy_run / "results.jsonl").read_text().splitlines() for metric in json.loads(line)["metrics"]}
+    assert set() == {name for name in consistency.SETTINGS if not name.startswith("software.")} - told
