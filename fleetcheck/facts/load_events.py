@@ -24,6 +24,8 @@ LOGGED = ("xid", "ecc", "aer")
 """Kinds that lines of the kernel log make."""
 _GROWTH = re.compile(r"\b([a-z_]+)(?: (?:by|of) \S+(?: \d+)?)? grew by \d+ ")
 """How an event tells of a counter: ``GPU 3: ecc uncorrected grew by 2 (0 → 2)``."""
+_PIECE = re.compile(r"\[Hardware Error\]|\bEDAC\b|\bAER: |PCIe Bus Error|\bmce: ")
+"""A line of a report of many: what the catalogue does not know of it alone is judged with its neighbours, after the loads."""
 CORRECTED = frozenset({"corrected", "corrected_rows", "correctable", "replay", "replays", "crc_flit", "crc_data"})
 """Counters of errors that were made good: alone they are none of the node's; their rate has checks of its own."""
 GRADES = {"nonfatal": ("degraded", "isolate"), "fatal": ("fatal", "isolate"), "uncorrected_rows": ("degraded", "reset-gpu"),
@@ -69,7 +71,8 @@ class LoadEvent(Section):
             return Concern(shown)
         found = events_of([Record(self.when.at, without_prefix(self.text))])
         if not found:
-            return Concern(shown) if self.event_kind in KINDS else Concern(shown, "warn", "observe")
+            said_whole = self.event_kind in KINDS and not _PIECE.search(self.text)
+            return Concern(shown) if said_whole else Concern(shown, "warn", "observe")
         event = max(found, key=lambda each: ("warn", "degraded", "fatal").index(each.severity))
         name = f"{event.code} ({event.name}): " if event.name else ""
         return Concern(f"{name}{shown}", event.severity, event.action, event.code)

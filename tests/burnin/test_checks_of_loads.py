@@ -160,6 +160,13 @@ FAULTS = {
         "no_xid_under_load": "GPU 3: xid-48"}),
     "an uncorrectable error": ({"telemetry.events": [event("ecc", "GPU 3: ecc uncorrected grew by 2 (0 → 2)")]}, {
         "no_memory_error_under_load": "GPU 3: ecc uncorrected grew by 2 (0 → 2) in minute 13 of the loads, under gemm"}),
+    "a corrected error told in pieces": ({"telemetry.events": [event("ecc", line, None) for line in (
+        "{2}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 0", "{2}[Hardware Error]: event severity: corrected",
+        "{2}[Hardware Error]:  Error 0, type: corrected")] + [event("aer", "pcieport 0000:00:01.0: AER: enabled with IRQ 34", None)]}, {
+        "no_memory_error_under_load": "Hardware error from APEI", "no_pcie_error_under_load": "AER: enabled with IRQ 34"}),
+    "an error that was not corrected told in pieces": ({"telemetry.events": [event("ecc", line, None) for line in (
+        "{2}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 0", "{2}[Hardware Error]: event severity: fatal")]}, {
+        "no_memory_error_under_load": "event severity: fatal"}),
     "a PCIe error": ({"telemetry.events": [event("aer", "GPU 3: aer nonfatal of 0000:61:00.0 grew by 1 (0 → 1)")]}, {
         "no_pcie_error_under_load": "GPU 3: aer nonfatal of 0000:61:00.0 grew by 1"}),
     "an NVLink recovery": ({"telemetry.events": [event("nvlink", "GPU 3: nvlink recovery of link 4 grew by 1 (0 → 1)")]}, {
@@ -332,6 +339,12 @@ def test_the_faulty_part_is_named_with_its_place_and_serial(results):
     number = list(FAULTS).index("a stuck bit")
     (part,) = results[f"fault-{number}"]["gpu_memory_keeps_every_pattern"]["parts"]
     assert {"kind": "gpu", "label": "GPU 3", "slot": "0000:61:00.0", "serial": "1650000103727"} == part
+
+
+@pytest.mark.parametrize(("case", "severity"), [("a corrected error told in pieces", "warn"), ("an error that was not corrected told in pieces", "fatal")])
+def test_pieces_of_a_report_weigh_what_the_report_says(results, case, severity):
+    number = list(FAULTS).index(case)
+    assert severity == results[f"fault-{number}"]["no_memory_error_under_load"]["severity"]
 
 
 def test_no_reset_is_asked_for_a_row_that_cannot_be_remapped(results):
