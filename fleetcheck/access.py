@@ -15,14 +15,15 @@ REASONS = ("absent", "error", "init_code")
 """Keys under which an answer says why it has no value."""
 
 PACKAGES: Mapping[str, str] = {
-    "chronyc": "chrony", "ntpq": "ntp", "dmesg": "util-linux", "journalctl": "systemd", "timedatectl": "systemd", "ethtool": "ethtool",
+    "chronyc": "chrony", "ntpq": "ntp", "pmc": "linuxptp", "dmesg": "util-linux", "journalctl": "systemd", "timedatectl": "systemd",
+    "ethtool": "ethtool",
     "smartctl": "smartmontools", "nvme": "nvme-cli", "ipmitool": "ipmitool", "lspci": "pciutils", "mlxlink": "mft",
     "ibstat": "infiniband-diags", "systemctl": "systemd", "sshd": "openssh-server", "dmidecode": "dmidecode",
     "nvidia-smi": "nvidia-utils", "curl": "curl", "getent": "libc-bin", "passwd": "passwd", "sinfo": "slurm-client",
     "scontrol": "slurm-client", "docker": "docker-ce-cli", "ctr": "containerd", "nvidia-ctk": "nvidia-container-toolkit",
     "ip": "iproute2", "ss": "iproute2", "lldpcli": "lldpd", "mdadm": "mdadm",
 }
-EITHER = (frozenset({"chronyc", "timedatectl", "ntpq"}),)
+EITHER = (frozenset({"chronyc", "timedatectl", "ntpq", "pmc"}),)
 """Programs of which one is enough."""
 OPTIONAL = frozenset({"ras-mc-ctl", "mcelog"})
 """Daemons a node may do without: the kernel log tells the same errors, and their check does not apply there."""
