@@ -16,7 +16,7 @@ REASONS = ("absent", "error", "init_code")
 
 PACKAGES: Mapping[str, str] = {
     "chronyc": "chrony", "ntpq": "ntp", "pmc": "linuxptp", "dmesg": "util-linux", "journalctl": "systemd", "timedatectl": "systemd",
-    "ethtool": "ethtool",
+    "ethtool": "ethtool", "mstlink": "mstflint",
     "smartctl": "smartmontools", "nvme": "nvme-cli", "ipmitool": "ipmitool", "lspci": "pciutils", "mlxlink": "mft",
     "ibstat": "infiniband-diags", "systemctl": "systemd", "sshd": "openssh-server", "dmidecode": "dmidecode",
     "nvidia-smi": "nvidia-utils", "curl": "curl", "getent": "libc-bin", "passwd": "passwd", "sinfo": "slurm-client",

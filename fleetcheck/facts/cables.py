@@ -19,7 +19,11 @@ from fleetcheck.recording import Concern, Part
 from fleetcheck.view import Nested, Parts, Reading, View
 
 NO_TROUBLE = 0
-COPPER = ("copper", "passive", "dac")
+NO_INFORMATION = 1023
+"""What the firmware says of a port that it cannot judge; mlxlink itself shows it like no trouble."""
+COPPER = ("copper", "passive", "dac", "twisted pair")
+EITHER_KIND = "active copper / optics"
+"""mlxlink's one kind for active cables, of copper and of glass: only the technology tells which."""
 TRAINING_LOSSES = 3
 """How often a sound link comes and goes until it stands after a boot."""
 DAY_SECONDS = 86400.0
@@ -35,7 +39,7 @@ class Module(Section):
         """Whether the cable is plain copper, by its own words."""
         words = f"{self.code('technology')} {self.raw.get('technology') if isinstance(self.raw, Mapping) else ''} " + str(
             self.raw.get("kind") if isinstance(self.raw, Mapping) else "")
-        return any(word in words.lower() for word in COPPER)
+        return any(word in words.lower().replace(EITHER_KIND, "") for word in COPPER)
 
     def outside(self, name: str, bound: Bound | None = None) -> Concern | None:
         """A reading beyond the limit, or beyond the range the module gives itself; one of the two must be known."""
@@ -98,6 +102,8 @@ class Cable(Section):
         opcode = self.link.status_opcode
         if opcode == NO_TROUBLE:
             return None
+        if opcode == NO_INFORMATION:
+            raise NotMeasured(f"{self.label}: its firmware has no information about the port (status {opcode})")
         settled(self.boot, f"port {self.label}")
         return Concern(f"{self.link.recommendation} (status {opcode})")
 

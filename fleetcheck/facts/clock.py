@@ -22,8 +22,9 @@ from fleetcheck.profile import Profile
 from fleetcheck.records import Evidence
 from fleetcheck.view import Nested, Reading, View
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "day": 86400.0, "days": 86400.0}
-_SPAN = r"\d+(?:\.\d+)?(?:ns|us|µs|ms|s|min|h|d|days?)"
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "day": 86400.0, "days": 86400.0,
+          "w": 604800.0, "month": 2629800.0, "months": 2629800.0, "y": 31557600.0, "years": 31557600.0, "": 1.0}
+_SPAN = r"(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|min|h|d|days?|w|months?|y|years?)|0(?= |$))"
 QUICK_CLOCKSOURCES = frozenset({
     "tsc", "tsc-early", "arch_sys_counter", "timebase", "riscv_clocksource", "kvm-clock", "xen", "hyperv_clocksource_tsc_page",
     "hyperv_clocksource_msr",
@@ -41,7 +42,7 @@ def timesyncd_offset_seconds(text: str) -> float:
     found = re.search(rf"^\s*Offset: ([+-]?)((?:{_SPAN})(?: {_SPAN})*)\s*$", text, re.MULTILINE)
     if not found:
         raise NotMeasured("no offset in timedatectl timesync-status")
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in re.findall(r"(\d+(?:\.\d+)?)(\D+?)(?: |$)", found[2]))
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in re.findall(r"(\d+(?:\.\d+)?)([^\d ]*)(?: |$)", found[2]))
     return -seconds if found[1] == "-" else seconds
 
 

@@ -19,15 +19,17 @@ BAD_FRAMES = ("rx_crc_errors", "rx_frame_errors", "rx_length_errors", "tx_carrie
 """Frames damaged on the wire; drops and overruns are congestion."""
 PHY_ERRORS = frozenset(
     {
-        "rx_crc_errors_phy",
+        "rx_crc_errors_phy",  # mlx5
         "rx_symbol_err_phy",
         "rx_pcs_symbol_err_phy",
-        "rx_crc_errors",
+        "rx_fcs_err_frames",  # bnxt_en
+        "rx_pcs_symbol_err",
+        "rx_fec_uncorrectable_blocks",
+        "port.rx_crc_errors",  # i40e
+        "rx_crc_errors.nic",  # ice
+        "rx_crc_errors",  # ixgbe, igb, mlx4
         "rx_symbol_errors",
-        "rx_fcs_errors",
-        "crc_errors.nic",
-        "rx_crc_errors.nic",
-        "symbol_error_during_carrier",
+        "rx_fcs_errors",  # tg3
     }
 )
 """What FEC could not put right, by the names of several drivers' ``ethtool -S``. Corrected bits are the normal life of a PAM4 link."""

@@ -43,14 +43,20 @@ def neighbour(end: End) -> dict[str, Any]:
 def queries(device: str, end: End | None) -> Answers:
     """``smpquery -D nodeinfo 0,1`` and ``nodedesc`` over one device; a query that nobody answers ends as it does there."""
     if end is None:
-        lost = {"stderr": "smpquery: iberror: failed: operation nodeinfo: node info query failed\n", "exit": 1}
-        return {f"smpquery {what} {device}": lost for what in ("nodeinfo", "nodedesc")}
+        return {f"smpquery {what} {device}": lost(what) for what in ("nodeinfo", "nodedesc")}
     guid = f"0x{uuid.uuid5(uuid.NAMESPACE_DNS, end.switch).hex[:16]}"
     rows = {"BaseVers": 1, "ClassVers": 1, "NodeType": "Switch", "NumPorts": 65, "SystemGuid": guid, "Guid": guid, "PortGuid": guid,
             "PartCap": 32, "DevId": "0xd2f2", "Revision": "0x000000a0", "LocalPort": end.port or 1, "VendorId": "0x0002c9"}
     info = "# Node info: DR path slid 65535; dlid 65535; 0,1\n" + "".join(f"{name + ':':.<33}{value}\n" for name, value in rows.items())
-    description = f"{'Node Description:':.<25}MF0;{end.switch}:MQM9700/U1\n"
+    name = f"MF0;{end.switch}:MQM9700/U1"
+    description = f"Node Description:{'.' * max(32 - len(name), 1)}{name}\n"
     return {f"smpquery nodeinfo {device}": {"stdout": info}, f"smpquery nodedesc {device}": {"stdout": description}}
+
+
+def lost(what: str) -> dict[str, Any]:
+    """A query without an answer: the library warns on standard error, the program complains on standard output and ends with 255."""
+    return {"stdout": f"smpquery: iberror: failed: operation {what}: node info query failed\n",
+            "stderr": "ibwarn: [4711] mad_rpc: _do_madrpc failed; dport (DR path slid 65535; dlid 65535; 0,1)\n", "exit": 255}
 
 
 def _content(tree: Tree, path: str) -> str:

@@ -1,4 +1,7 @@
-"""Runs on the node: what ``mlxlink -m -c`` tells of one port, in JSON (MFT 4.22 and later) or in sections of text."""
+"""Runs on the node: what ``mlxlink -m -c`` tells of one port, in JSON (MFT 4.22 and later) or in sections of text.
+
+mstlink, of the mstflint that distributions ship, is the same program under another name.
+"""
 
 import json
 import re
@@ -26,19 +29,21 @@ def port(said: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def sections(said: Dict[str, Any]) -> Dict[str, Any]:
-    """{section: {name: text}}."""
+    """{section: {name: text}}. It ends with 1 when one section could not be had; those that it printed stand."""
     if "absent" in said:
         return said
+    found = by_title(parsed(said["stdout"])) or of_text(said["stdout"])
+    if OPERATIONAL in found and said["status"] in (0, 1):
+        return found
     if said["status"] != 0:
         return {"absent": "mlxlink ended with %d: %s" % (said["status"], excerpt(said))}
-    found = by_title(parsed(said["stdout"])) or of_text(said["stdout"])
-    return found if OPERATIONAL in found else {"absent": "mlxlink told no %s: %s" % (OPERATIONAL, excerpt(said))}
+    return {"absent": "mlxlink told no %s: %s" % (OPERATIONAL, excerpt(said))}
 
 
 def parsed(text: str) -> Any:
-    """The JSON document, or None for text."""
+    """The JSON document, with a warning before it or not; None for text."""
     try:
-        return json.loads(text)
+        return json.JSONDecoder().raw_decode(text[text.index("{"):])[0]
     except ValueError:
         return None
 
@@ -100,7 +105,10 @@ def word(rows: Dict[str, Any], name: str) -> Any:
 
 
 def reading(value: Any, what: str) -> Dict[str, Any]:
-    """{values, low, high} of ``47 [-5..75]`` or ``1.2,1.0,1.4,0.9``; N/A stays the reason."""
+    """{values, low, high} of ``47 [-5..75]`` or ``1.2,1.0,1.4,0.9``; N/A stays the reason.
+
+    A module that does not measure is printed as ``0 [0..0]``, one without limits of its own as ``45 [0..0]``.
+    """
     if isinstance(value, dict) and isinstance(value.get("values"), list):
         value = ",".join(str(each) for each in value["values"]) + limits_of(value)
     if not isinstance(value, str) or value.strip() in ("", "N/A"):
@@ -110,6 +118,10 @@ def reading(value: Any, what: str) -> Dict[str, Any]:
     broken = [each for each in values if isinstance(each, dict)]
     if broken:
         return {"absent": "%s is %.40r" % (what, value)}
+    if ranged and float(ranged.group(2)) == float(ranged.group(3)) == 0:
+        if not any(values):
+            return {"absent": "%s: the module does not measure it: %.40r" % (what, value)}
+        ranged = None
     open_end = {"absent": "the module gives no range"}
     return {"values": values, "low": end(ranged, 2) or open_end, "high": end(ranged, 3) or open_end}
 

@@ -12,6 +12,7 @@ READS = (
     ("/sys/class/infiniband", "any user"),
     ("/sys/class/net", "any user"),
     ("mlxlink", "root"),
+    ("mstlink", "root"),
     ("ethtool -i", "any user"),
     ("ethtool -m", "root"),
     ("/proc/uptime", "any user"),
@@ -41,15 +42,25 @@ def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
 def device(host: Host, name: str) -> Dict[str, Any]:
     """One RDMA device: its PCIe link, and what mlxlink tells of port and module."""
     above = "%s/%s/device" % (IB, name)
-    said = output(host, ["mlxlink", "-d", name, "-m", "-c", "--json"], MLXLINK_SECONDS)
+    pci = last(host, above)
     return dict(
-        port(said),
-        pci=last(host, above),
+        port(asked(host, name, pci)),
+        pci=pci,
         firmware=text(host, "%s/%s/fw_ver" % (IB, name)),
         width=number(host, above + "/current_link_width"),
         speed=text(host, above + "/current_link_speed"),
         maximum_speed=text(host, above + "/max_link_speed"),
     )
+
+
+def asked(host: Host, name: str, pci: Any) -> Any:
+    """What mlxlink printed, or mstlink where only that is installed; both know devices that udev renamed by PCI address only."""
+    target = pci if isinstance(pci, str) and not re.match(r"mlx5_\d+$", name) else name
+    said = output(host, ["mlxlink", "-d", target, "-m", "-c", "--json"], MLXLINK_SECONDS)
+    if not str(said.get("absent")).startswith("program not found"):
+        return said
+    other = output(host, ["mstlink", "-d", target, "-m", "-c", "--json"], MLXLINK_SECONDS)
+    return said if str(other.get("absent")).startswith("program not found") else other
 
 
 def interface(host: Host, name: str) -> Dict[str, Any]:

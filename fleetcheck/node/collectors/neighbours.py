@@ -13,7 +13,7 @@ from fleetcheck.node.host import Host
 READS = (
     ("/sys/class/infiniband", "any user"),
     ("/sys/class/net", "any user"),
-    ("lldpctl -f json", "root or group _lldpd"),
+    ("lldpctl -f json", "root or group _lldpd or group lldpd"),
     ("smpquery", "root"),
 )
 

@@ -14,7 +14,7 @@ READS = (
 )
 
 NET = "/sys/class/net"
-ERRORS = re.compile(r"err|crc|symbol|fcs|discard|drop|undersize|link_down|corrected_bits")
+ERRORS = re.compile(r"err|crc|symbol|fcs|discard|drop|undersize|link_down|corrected_bits|uncorrect")
 
 
 def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
@@ -59,7 +59,7 @@ def driver_counters(host: Host, name: str) -> Any:
     if said["status"] != 0:
         return (
             {}
-            if "no stats available" in said["stderr"]
+            if re.search("no stats available|Operation not supported", said["stderr"])
             else {"absent": "ethtool -S %s: %s" % (name, said["stderr"].strip())}
         )
     rows = re.findall(r"^\s*([\w.]+):\s*(\d{1,20})\s*$", said["stdout"], re.MULTILINE)

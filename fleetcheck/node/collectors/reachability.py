@@ -1,5 +1,6 @@
 """Runs on the node: names that resolve, ports that answer, the way out, packets that pass whole. Nothing is sent beyond a handshake."""
 
+import re
 import socket
 import threading
 import time
@@ -96,6 +97,16 @@ def passes(host: Host, endpoint: Dict[str, Any]) -> Any:
         return said
     if "bytes from" in said["stdout"]:
         return True
-    if said["status"] == 1 or "too long" in said["stderr"] + said["stdout"] or "Frag needed" in said["stdout"]:
+    if re.search("too long|Frag needed|Packet too big", said["stderr"] + said["stdout"]):
         return False
+    if said["status"] == 1:
+        return lost(host, endpoint["host"])
     return {"absent": "ping: %.200s" % (said["stderr"].strip() or "exit status %d" % said["status"])}
+
+
+def lost(host: Host, address: str) -> Any:
+    """False where small packets are answered and only large ones are not; who answers no ping at all tells nothing of sizes."""
+    said = output(host, ["ping", "-c", "2", "-W", "2", address], 2 * SECONDS)
+    if "absent" in said:
+        return said
+    return False if "bytes from" in said["stdout"] else {"absent": "%s answers no ping, of whatever size: allow ICMP to it" % address}

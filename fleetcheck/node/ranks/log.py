@@ -8,7 +8,8 @@ INTEREST = re.compile(
     rb"|Watchdog caught collective|remote process exited|closed by remote peer|ncclRemoteError")
 MOST_LINES = 200
 LINE_BYTES = 300
-PLACE = re.compile(rb"^\S+:\d+:\d+ \[\d+\] ")
+PLACE = re.compile(rb"^(?:\[[\d :.-]+\] )?\S+:\d+:\d+ \[\d+\] ")
+"""Who says it; since NCCL 2.26 a warning has its time before that."""
 
 
 class Log:

@@ -91,19 +91,22 @@ def _status(node: Node, port: int, hca: Hca) -> str:
 
 
 def _sections(node: Node, port: int, hca: Hca) -> dict[str, dict[str, object]]:
-    sections = {"Operational Info": _operational(hca), "Troubleshooting Info": _troubleshooting(hca)}
-    if hca.compute:
-        sections |= {"Physical Counters and BER Info": _physical(node), "Module Info": _module(node, port)}
-    return sections
+    version: dict[str, object] = {"Firmware Version": firmware(hca)[2], "amBER Version": "3.6", "MFT Version": "mft 4.30.1-8"}
+    return {"Operational Info": _operational(hca), "Troubleshooting Info": _troubleshooting(hca), "Tool Information": version,
+            "Physical Counters and BER Info": _physical(node, hca.compute), "Module Info": _module(node, port, hca.compute)}
 
 
 def _mlxlink(node: Node, port: int, hca: Hca) -> Answers:
-    """One port by mlxlink: in sections of text, and as the document of ``--json``, where every value is text."""
+    """One port by mlxlink: in sections of text, and as the document of ``--json``, where every value is text or, of lanes, a list of it."""
     sections = _sections(node, port, hca)
     text = "".join(f"\n{title}\n{'-' * len(title)}\n{rows(values, width=35)}" for title, values in sections.items())
-    output = {title: {name: str(value) for name, value in values.items()} for title, values in sections.items()}
+    output = {title: {name: _json(name, str(value)) for name, value in values.items()} for title, values in sections.items()}
     document = {"result": {"output": output}, "status": {"code": 0, "message": "success"}}
     return {f"mlxlink {hca.name}": says(text), f"mlxlink --json {hca.name}": says(json.dumps(document, indent=1) + "\n")}
+
+
+def _json(name: str, value: str) -> object:
+    return {"values": value.split(",")} if name.endswith("Per Lane") else value
 
 
 def _operational(hca: Hca) -> dict[str, object]:
@@ -121,21 +124,24 @@ def _troubleshooting(hca: Hca) -> dict[str, object]:
     return {"Status Opcode": 1, "Group Opcode": "PHY FW", "Recommendation": "The port is closed by command"}
 
 
-def _physical(node: Node) -> dict[str, object]:
-    """Raw errors are what error correction is for; none is left after it."""
-    return {"Time Since Last Clear [Min]": f"{node.moment.uptime / 60:.1f}", "Effective Physical Errors": 0,
-            "Effective Physical BER": "15E-255", "Raw Physical Errors Per Lane": "812,604,911,733",
-            "Raw Physical BER": "4E-10", "Symbol Errors": 0, "Symbol BER": "15E-255", "Link Down Counter": 0,
-            "Link Error Recovery Counter": 0}
+def _physical(node: Node, up: bool) -> dict[str, object]:
+    """Raw errors are what error correction is for; none is left after it. A port that is down has the same rows, without values."""
+    told: dict[str, object] = {
+        "Time Since Last Clear [Min]": f"{node.moment.uptime / 60:.1f}", "Effective Physical Errors": 0,
+        "Effective Physical BER": "15E-255", "Raw Physical Errors Per Lane": "812,604,911,733",
+        "Raw Physical BER": "4E-10", "Symbol Errors": 0, "Symbol BER": "15E-255", "Link Down Counter": 0,
+        "Link Error Recovery Counter": 0}
+    return told if up else dict.fromkeys(told, "N/A")
 
 
-def _module(node: Node, port: int) -> dict[str, object]:
-    return {
+def _module(node: Node, port: int, plugged: bool) -> dict[str, object]:
+    told: dict[str, object] = {
         "Identifier": "OSFP", "Compliance": "800GBASE-DR8", "Cable Technology": "850 nm VCSEL",
         "Cable Type": "Optical Module (separated)", "Vendor Name": "NVIDIA", "Vendor Part Number": "MMS4X00-NS400",
         "Vendor Serial Number": node.identity.part_serial("cable", port, "MT"), "Temperature [C]": "47 [-5..75]",
         "Rx Power Current [dBm]": "1.2,1.0,1.4,0.9 [-10.41..6]", "Tx Power Current [dBm]": "1.8,1.7,1.9,1.6 [-7..6]",
     }
+    return told if plugged else dict.fromkeys(told, "N/A")
 
 
 def _ethtool(one: _Interface) -> Answers:

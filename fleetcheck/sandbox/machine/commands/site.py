@@ -19,6 +19,7 @@ def commands(node: Node) -> Answers:
     own = f"{node.identity.address} STREAM {node.name}.fleet.example\n{node.identity.address} DGRAM\n"
     answers = {
         "ping -M do": says("1508 bytes from 10.20.0.4: icmp_seq=1 ttl=64 time=0.211 ms\n"),
+        "ping -c": says("64 bytes from 10.20.0.4: icmp_seq=1 ttl=64 time=0.093 ms\n"),
         "getent": fails("", 2), f"getent ahosts {node.name}": says(own),
         f"getent ahosts {HEAD}": says("10.20.0.4 STREAM head-01\n10.20.0.4 DGRAM\n"),
         "stat -c '%a %n'": says("".join(f"600 {path}\n" for path in HOST_KEYS)),
