@@ -60,7 +60,7 @@ def test_nvme_drives_are_cool(drives, profile):
 @pytest.mark.check(component="disk", severity="degraded", action="replace")
 def test_disks_pass_their_own_assessment(drives):
     """No SATA or SAS drive expects to fail (SMART overall health). Copy what is on it and replace it."""
-    assert not drives.disks.offending(lambda disk: not disk.health.passed)
+    assert not drives.assessing_disks.offending(lambda disk: not disk.health.passed)
 
 
 @pytest.mark.check(component="disk", severity="warn", action="replace")

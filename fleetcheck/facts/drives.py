@@ -22,6 +22,7 @@ WARNINGS = {
     0x10: "the cache's power backup failed", 0x20: "the persistent memory region is unreliable",
 }
 """Critical Warning of the SMART log (NVM Express Base Specification 2.0, figure 207)."""
+OVER_NETWORK = ("tcp", "rdma", "fc", "loop")
 UNREPORTED = "not reported by this drive"
 
 
@@ -101,10 +102,19 @@ class Drives:
     @property
     def sector_counting_disks(self) -> Parts[Drive]:
         """Those that count unreadable sectors."""
-        able = [disk for disk in self.disks.present if UNREPORTED not in str(disk.health.code("unreadable_sectors"))]
+        return self._able("unreadable_sectors", "count unreadable sectors")
+
+    @property
+    def assessing_disks(self) -> Parts[Drive]:
+        """Those that assess themselves; the virtual disk of a hypervisor has no SMART."""
+        return self._able("passed", "assess themselves")
+
+    def _able(self, leaf: str, what: str) -> Parts[Drive]:
+        """The disks that do not say of themselves that they cannot; skips where none of them can."""
+        able = [disk for disk in self.disks.present if UNREPORTED not in str(disk.health.code(leaf))]
         if self.disks.present and not able:
-            pytest.skip("no drive of this node counts unreadable sectors")
-        return Parts(able, "drives that count unreadable sectors", unreadable=self.disks.unreadable)
+            pytest.skip(f"no drive of this node can {what}")
+        return Parts(able, f"drives that {what}", unreadable=self.disks.unreadable)
 
 
 class Array(Section):
@@ -138,7 +148,7 @@ class Array(Section):
 def build(data: Mapping[str, Any], profile: Profile, node: Node) -> Drives:
     """The drives as told by the node; NVMe over a network are no drives of the node."""
     nvme, disks = (_listed(data, kind) for kind in ("nvme", "disks"))
-    local = {name: raw for name, raw in nvme.items() if not isinstance(raw, Mapping) or raw.get("transport") != "tcp"}
+    local = {name: raw for name, raw in nvme.items() if not isinstance(raw, Mapping) or raw.get("transport") not in OVER_NETWORK}
     return Drives(
         Parts(_views(local, "nvme"), "NVMe drives", exactly(profile, "nvme_count"), _gaps(data, "nvme")),
         Parts(_views(disks, "disk"), "SATA and SAS drives", unreadable=_gaps(data, "disks")),

@@ -23,12 +23,14 @@ from fleetcheck.profile import Profile
 from fleetcheck.recording import Concern
 from fleetcheck.view import Parts, View
 
-SECTIONS = ("memory", "mce", "extlog")
+SECTIONS = ("memory", "mce", "extlog", "arm")
 """Lists of the daemon that speak of memory and processors; those of links and disks have checks of their own."""
 NOT_INSTALLED = "program not found"
 _NOT_RUNNING = re.compile(r"does not support this processor|client connect: (?:No such file|Connection refused)")
 """mcelog where it cannot work, or was installed and is not running: it records nothing."""
-_HEADING = re.compile(r"^(?P<what>[A-Za-z].*?) (?P<view>events?|records?)(?: summary)?:\s*$|^No (?P<none>.+?) errors?\.?\s*$")
+_HEADING = re.compile(r"^(?P<what>[A-Za-z].*?) (?:events?|records?|errors)(?: summary)?:\s*$|^(?P<bare>Disk) errors\s*$|"
+                      r"^No (?P<none>.+?) errors?\.?\s*$")
+"""The heading of disks alone is "Disk errors", without a colon in one of the views."""
 _DATED = re.compile(r"^\d+ (?P<when>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4})\s")
 _COUNT = re.compile(r"(?:^\s*(\d+) .*\berrors?\b|\berrors?: (\d+))")
 _TOTAL = re.compile(r"(?P<kind>corrected|uncorrected) memory errors:\s*(?P<total>\d+) total", re.IGNORECASE)
@@ -64,7 +66,7 @@ def sections(text: str) -> tuple[dict[str, list[str]], bool]:
     for line in text.splitlines():
         heading = _HEADING.match(line)
         if heading:
-            current = found.setdefault(_section(heading["what"] or heading["none"]), [])
+            current = found.setdefault(_section(heading["what"] or heading["bare"] or heading["none"]), [])
         elif line.strip() and current is not None:
             current.append(line.strip())
     return found, bool(found)
@@ -127,7 +129,9 @@ class Ras(View):
         return said
 
     def _said(self, name: str, gaps: list[str]) -> str:
-        """What a daemon's client printed; empty where it is not installed, a gap where it failed or is not in the answer."""
+        """What a daemon's client printed; empty where it is not installed, a gap where it failed or is not in the answer.
+
+        What it printed before it failed stands: ras-mc-ctl of rasdaemon 0.6 breaks off at a table that its daemon never made."""
         raw = self.raw.get(name) if isinstance(self.raw, Mapping) else None
         if _missing(raw):
             return ""
@@ -136,10 +140,17 @@ class Ras(View):
             status, said = measured(ran.get("status", int)), str(measured(ran.get("stdout", str)))
             if status == 0:
                 return said
-            gaps.append(f"{name} ended with {status}: {said.strip()[:80]} {str(measured(ran.get('stderr', str))).strip()[:80]}")
+            gaps.append(_ended(name, status, said, str(measured(ran.get("stderr", str)))))
+            return said if sections(said)[1] else ""
         except NotMeasured as unmeasured:
             gaps.append(str(unmeasured))
         return ""
+
+
+def _ended(name: str, status: int, said: str, complaint: str) -> str:
+    """Why a client failed, and what to do where its version is known to."""
+    words = " ".join((complaint or said).split())[:120]
+    return f"{name} ended with {status}: {words}{'; update rasdaemon' if 'no such table' in words else ''}"
 
 
 def concern(record: Daemon) -> Concern:

@@ -23,6 +23,8 @@ LOCKED = ("L", "LK")
 """Normal for accounts that log in by key only."""
 USABLE = ("P", "PS")
 EMPTY = ("NP",)
+SAME = {"without-password": ("prohibit-password",), "prohibit-password": ("without-password",)}
+"""sshd -T prints the old word for what sshd_config(5) calls prohibit-password."""
 FOR_OTHERS = 0o077
 SSH_KEYS_GROUP = 0o640
 """RHEL keeps host keys readable for the group ssh_keys."""
@@ -77,7 +79,8 @@ class Security(View):
         """What a setting of sshd is instead of what the profile allows."""
         expected = self._promised.sshd[setting.part.slot if setting.part else ""]
         value = setting.value
-        return None if value in expected else Concern(f"is {value} (limit {expected})")
+        word = next((other for other in SAME.get(str(value), ()) if other in expected.allowed), value)
+        return None if word in expected else Concern(f"is {value} (limit {expected})")
 
     @property
     def host_keys(self) -> Parts[Setting]:

@@ -215,10 +215,31 @@ def test_a_listing_of_ibstat(text, status, expected):
     ("PCIe AER events summary:\n\t3 Corrected errors: Receiver Error\n\nDisk errors summary:\n\t0:0 has 5 errors\n", []),
     ("Memory controller events summary:\n\tCorrected on DIMM Label(s): 'A1' location: 0:0:0:-1 errors: 12\n", ["memory"]),
     ("Extlog records summary:\n\tnew words of a later version\n", ["extlog"]),
+    ("No Extlog errors.\n\nDisk errors summary:\n\t259:0 has 3 errors\nNo Memory failure errors.\n", []),
+    ("ARM processor events summary:\n\tCPU(mpidr=0x81000000) has 1 errors\n\nNo Extlog errors.\n", ["arm"]),
     ("DBI connect failed\n", []),
 ])
 def test_a_summary_of_rasdaemon(text, expected):
     assert expected == [each.section for each in ras.summed(text)]
+
+
+OLD_RASDAEMON = ("Memory controller events:\n1 2026-11-30 10:00:00 +0000 1 Corrected error(s): memory read error at CPU_SrcID#0_Chan#1_DIMM#0\n\n"
+                 "No PCIe AER errors.\n\nNo Extlog errors.\n\n")
+NO_TABLE = "DBD::SQLite::db prepare failed: no such table: devlink_event at /usr/sbin/ras-mc-ctl line 1199.\n"
+
+
+def test_disk_errors_below_a_heading_without_a_colon_are_no_memory_errors():
+    text = ("No Extlog errors.\n\nDisk errors\n1 2026-11-30 10:00:00 +0000 error: dev=259:0, sector=100, nr_sector=8, error='I/O error', \n\n"
+            "Memory failure events:\n2 2026-11-30 10:00:00 +0000 error: pfn=0x1234, page_type=free buddy page, action_result=Delayed\n\n")
+    assert ["memory"] == [each.section for each in ras.listed(text)]
+
+
+def test_what_a_client_printed_before_it_broke_off_is_not_lost():
+    nothing = {"absent": "mcelog: program not found"}
+    said = {"status": 2, "stdout": OLD_RASDAEMON, "stderr": NO_TABLE}
+    found = ras.Ras({"errors": said, "summary": nothing, "mcelog": nothing, "boot_time_seconds": 1_790_000_000}, "ras").since_boot()
+    assert ["memory"] == [each.recorded.section for each in found.present]
+    assert "update rasdaemon" in " ".join(found.gaps())
 
 
 def test_only_a_view_of_rasdaemon_counts_as_one():

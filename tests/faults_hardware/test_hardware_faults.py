@@ -82,6 +82,11 @@ FAULTS = {  # check → what is injected, words of the message, severity, action
 LOOKALIKES = {  # what resembles a fault and is none
     "unsafe-shutdowns": smart(unsafe_shutdowns=240, status=64),
     "sata-with-old-errors": disk(status=64),
+    "virtual-disk": {**disk(), **commands(**{"smartctl -j /dev/sda": {
+        "stdout": '{"smartctl": {"exit_status": 4}, "model_name": "QEMU HARDDISK", "smart_support": {"available": false}}', "exit": 4}})},
+    "container-of-volumes": {"files": {"/proc/mdstat": "Personalities : [raid1]\nmd126 : active raid1 nvme1n1[1] nvme0n1[0]\n      1875374080 blocks super "
+                                       "external:/md127/0 [2/2] [UU]\n\nmd127 : inactive nvme1n1[1](S) nvme0n1[0](S)\n      10402 blocks super "
+                                       "external:imsm\n\nunused devices: <none>\n"}},
     "old-hardware-error": sel((YEAR, "Processor CPU1 Status | IERR | Asserted"), (YEAR - DAY, "Power Supply PS1 Status | Power Supply AC lost | Asserted")),
     "supply-came-back": sel((3 * HOUR, "Power Supply PS2 Status | Power Supply AC lost | Asserted"),
                             (2 * HOUR, "Power Supply PS2 Status | Power Supply AC lost | Deasserted")),

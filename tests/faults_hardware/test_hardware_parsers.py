@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from fleetcheck.absent import NotMeasured
-from fleetcheck.facts.drives import Health
+from fleetcheck.facts.drives import UNREPORTED, Health
+from fleetcheck.facts.drives import build as build_drives
 from fleetcheck.node import program
 from fleetcheck.node.collectors import bmc, counted, dimms, drives, mdstat, mlxlink, modules, sel
+from fleetcheck.profiles import load_profile
 
 ODD = ["N/A", "ERR!", "[Unknown Error]", "", None, -1, "-1", 1 << 64, "18446744073709551615", 2.5, True, [], "zwölf", "1.234.567"]
 
@@ -27,7 +30,7 @@ def test_a_count_that_is_none_is_absent(value):
     assert is_absent(counted.whole(value, "media_errors"))
 
 
-@pytest.mark.parametrize(("value", "expected"), [(0, 0), ("12", 12), ("812,604,911", 812604911), ({"value": 3}, 3)])
+@pytest.mark.parametrize(("value", "expected"), [(0, 0), ("12", 12), ("812,604,911", 812604911), ({"value": 3}, 3), (3.0, 3)])
 def test_counts_are_read_in_every_notation_in_use(value, expected):
     assert expected == counted.whole(value, "media_errors")
 
@@ -74,6 +77,31 @@ def test_nvme_cli_tells_kelvin_and_other_names():
         "temperature_celsius", "available_spare_percent", "spare_threshold_percent", "percentage_used", "passed"))
 
 
+def test_nvme_cli_on_json_c_writes_its_wide_counters_with_a_point():
+    found = drives.kernel_log({"critical_warning": 0, "temperature": 308, "avail_spare": 100, "spare_thresh": 10, "percent_used": 3,
+                               "media_errors": 2.0, "power_on_hours": 6726.0, "unsafe_shutdowns": 0.0})
+    assert (2, 6726, 0) == (found["media_errors"], found["power_on_hours"], found["unsafe_shutdowns"])
+
+
+@pytest.mark.parametrize("transport", ["tcp", "rdma", "fc", "loop", "pcie"])
+def test_a_drive_on_the_network_is_none_of_the_nodes(transport):
+    data = {"nvme": {"nvme0": {"transport": transport, "state": "live"}}, "disks": {}}
+    found = build_drives(data, load_profile("cpu-host", Path("fleet.yaml")), None)
+    assert (transport == "pcie") == (1 == found.nvme_count)
+
+
+@pytest.mark.parametrize(("said", "percent"), [
+    ({"endurance_used": {"current_percent": 3}}, 3), ({"scsi_percentage_used_endurance_indicator": 20}, 20), ({}, None)])
+def test_wear_has_one_name_by_kind_and_version(said, percent):
+    assert percent == drives.worn(said)
+
+
+def test_a_virtual_disk_without_smart_does_not_assess_itself():
+    virtual = {"model_name": "QEMU HARDDISK", "smart_support": {"available": False}}
+    assert UNREPORTED in drives.unassessed(virtual)["absent"]
+    assert UNREPORTED not in drives.unassessed({"smart_support": {"available": True, "enabled": False}})["absent"]
+
+
 @pytest.mark.parametrize("text", [
     "", "md0 : active raid1 a[0] b[1]", "Personalities : [raid1]\nmd0 : active raid1 nvme0n1p2[0]",
     "Personnalités : [raid1]\nunused devices: <none>\n", "garbage\x00"])
@@ -90,6 +118,20 @@ def test_an_mdstat_cut_short_is_absent(text):
 def test_an_array_that_cannot_be_read_has_no_shape(array, leaf):
     found = mdstat.arrays(f"Personalities : [raid1]\n{array}unused devices: <none>\n")
     assert is_absent(found[0][leaf])
+
+
+VROC = ("Personalities : [raid1]\nmd126 : active raid1 nvme1n1[1] nvme0n1[0]\n      1875374080 blocks super external:{by}md127/0 [2/2] [UU]\n\n"
+        "md127 : inactive nvme1n1[1](S) nvme0n1[0](S)\n      10402 blocks super external:imsm\n\nunused devices: <none>\n")
+
+
+@pytest.mark.parametrize("by", ["/", "-"])
+def test_a_container_of_volumes_is_no_array(by):
+    assert [("md126", "active", "UU")] == [(each["name"], each["activity"], each["shape"]) for each in mdstat.arrays(VROC.format(by=by))]
+
+
+def test_a_container_without_its_volume_is_told_as_inactive():
+    text = "Personalities : [raid1]\n" + VROC[VROC.index("md127 :"):]
+    assert [("md127", "inactive")] == [(each["name"], each["activity"]) for each in mdstat.arrays(text)]
 
 
 def test_arrays_of_every_kind_are_read():
@@ -132,6 +174,12 @@ def test_power_that_was_not_measured_is_absent(stdout):
 def test_a_line_that_is_no_entry_is_a_gap(line):
     log = sel.event_log(said(f"   1 | 04/12/2026 | 10:22:33 | Memory #1 | Correctable ECC | Asserted\n{line}\n"), said("04/13/2026 10:00:00"))
     assert (1, 1) == (len(log["entries"]), len(log["unreadable"]))
+
+
+def test_a_panic_that_the_kernel_wrote_is_an_entry():
+    log = sel.event_log(said("   1 | Linux kernel panic: Fatal machi\n   2 | 04/12/2026 | 10:22:33 | Memory #1 | Correctable ECC | Asserted\n"),
+                        said("04/13/2026 10:00:00"))
+    assert ([], ["Linux kernel panic", "Memory #1"]) == (log["unreadable"], [each["sensor"] for each in log["entries"]])
 
 
 @pytest.mark.parametrize(("text", "seconds"), [

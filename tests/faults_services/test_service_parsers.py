@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import pytest
 
+from fleetcheck.facts.security import Security
 from fleetcheck.node.collectors import (
     containers,
     environment,
@@ -21,6 +23,8 @@ from fleetcheck.node.collectors import (
     storage_probe,
 )
 from fleetcheck.node.host import Host
+from fleetcheck.profile import SecurityProfile
+from fleetcheck.profiles import load_profile
 
 EXPORTER = {"name": "e", "port": 9100, "path": "/metrics"}
 GARBAGE = ("", "N/A\n", "ERR!\n", "[Unknown Error]\n", "-1\n", "18446744073709551616\n", "Unité introuvable\n", "\x00\ufffd", "=\n", "{", "a: b\n")
@@ -123,6 +127,44 @@ def test_slurm_that_does_not_know_the_node_is_told_apart_from_slurm_that_is_away
     assert "NOT_FOUND" == scheduler.collect(node, {})["scontrol"]["state"]
     node.says("scontrol", "", 1, "slurm_load_node error: Unable to contact slurm controller (connect failure)\n")
     assert "Unable to contact" in absent(scheduler.collect(node, {})["scontrol"]["state"])
+
+
+@pytest.mark.parametrize(("address", "found"), [
+    ("00000000", [53]), ("0100007F", []), ("3500007F", []), ("3600007F", []), ("0A14007F", []), ("7F00000A", [53])])
+def test_a_resolvers_stub_listens_to_nobody_else(node, address, found):
+    node.put("/proc/net/tcp", f"  sl  local_address rem_address   st\n   0: {address}:0035 00000000:0000 0A\n")
+    assert found == security.collect(node, {})["ports"]
+
+
+def test_an_address_of_ipv4_in_ipv6_may_be_loopback_too(node):
+    node.put("/proc/net/tcp", "  sl  local_address rem_address   st\n")
+    rows = "   0: 0000000000000000FFFF00000100007F:1F90 0:0 0A\n   1: 0000000000000000FFFF00000100000A:1F91 0:0 0A\n"
+    node.put("/proc/net/tcp6", "  sl  local_address remote_address st\n" + rows)
+    assert [8081] == security.collect(node, {})["ports"]
+
+
+@pytest.mark.parametrize(("said", "state"), [
+    ("READY\n", "READY"), ("IMEX state: WAITING_FOR_RECOVERY\n", "WAITING_FOR_RECOVERY"), ("Failed to query IMEX: ERROR 111 connecting\n", None)])
+def test_capitals_in_a_sentence_are_no_state_of_imex(node, said, state):
+    node.says("nvidia-imex-ctl", said)
+    found = fabric.collect(node, {"fabric": ("imex",)})["imex"]
+    assert state == found if state else absent(found)
+
+
+@pytest.mark.parametrize(("value", "allowed", "differs"), [
+    ("without-password", ["no", "prohibit-password"], False), ("prohibit-password", ["without-password"], False), ("yes", ["prohibit-password"], True),
+    ("without-password", ["no"], True)])
+def test_sshd_has_two_words_for_one_setting(value, allowed, differs):
+    choice = {"allowed": allowed, "source": "a test", "date": "2026-11-30"}
+    profile = load_profile("cpu-host", Path("fleet.yaml")).model_copy(update={"security": SecurityProfile.model_validate({"sshd": {"permitrootlogin": choice}})})
+    doors = Security({"sshd": {"permitrootlogin": value}}, profile)
+    assert differs is bool(doors.sshd.offending(doors.differs))
+
+
+def test_kubernetes_is_asked_for_the_node_by_the_name_kubelet_gave_it(node):
+    node.put("/proc/sys/kernel/hostname", "GPU-Node-01\n")
+    node.put("/usr/bin/kubectl", '#!/bin/sh\n[ "$3" = gpu-node-01 ] && echo \'{"status": {"allocatable": {"nvidia.com/gpu": "8"}}}\'\n').chmod(0o755)
+    assert 8 == containers.collect(node, {})["kubernetes"]["allocatable"]
 
 
 def test_what_nobody_may_ask_is_not_measured(node):

@@ -232,7 +232,7 @@ def test_commands_are_told_apart_by_their_words(healthy):
 
 def test_services_listen_where_proc_says(healthy):
     ports = {int(line.split()[1].partition(":")[2], 16) for line in read(healthy, "/proc/net/tcp").splitlines()[1:]}
-    assert ports == set(map(int, re.findall(r"0\.0\.0\.0:(\d+)", said(healthy, "ss"))))
+    assert ports == set(map(int, re.findall(r"(?:0\.0\.0\.0|127\.0\.0\.53%lo):(\d+)", said(healthy, "ss"))))
 
 
 def test_the_diagnostic_tests_hardware_from_its_second_level_on(with_gpus):

@@ -141,6 +141,7 @@ LOOKALIKES = {  # what resembles a fault and is none
     "locked-account": commands(**{"passwd -S ops": "ops L 2020-01-05 0 90 7 -1\n"}),
     "ignored-unit-failed": commands(**{"systemctl --failed": FAILED.format("snap.lxd.daemon.service")}),
     "listening-on-loopback": {"files": {"/proc/net/tcp": SOCKETS.format("0100007F")}},
+    "resolver-on-loopback": {"files": {"/proc/net/tcp": SOCKETS.format("3500007F")}},
     "without-docker": commands(**{"systemctl show docker": "LoadState=not-found\nUnitFileState=\nResult=success\nNRestarts=0\nLimitMEMLOCK=0\nLimitNOFILE=0\n"}),
     "restart-after-a-mismatch": {"files": {"/var/log/fabricmanager.log": LOG.format(1, 2, "ERROR", TOPOLOGY) + LOG.format(9, 10, "INFO", "NV_WARN_NOTHING_TO_DO")}},
     "rotated-log": {"files": {"/var/log/fabricmanager.log": "", "/var/log/fabricmanager.log.1": LOG.format(1, 2, "INFO", "Connected to 1 node.")}},

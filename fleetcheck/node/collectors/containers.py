@@ -96,9 +96,9 @@ def kubernetes(host: Host) -> Dict[str, Any]:
         nothing = {"absent": "kubectl is not installed"}
         return {"installed": False, "capacity": nothing, "allocatable": nothing}
     config = "/etc/kubernetes/kubelet.conf"
-    name = text(host, "/proc/sys/kernel/hostname")
+    name = str(text(host, "/proc/sys/kernel/hostname")).lower()  # as kubelet registers itself
     options = ["--kubeconfig", config] if host.exists(config) else []
-    said = output(host, ["kubectl", "get", "node", str(name), "-o", "json"] + options, SECONDS)
+    said = output(host, ["kubectl", "get", "node", name, "-o", "json"] + options, SECONDS)
     return dict({"installed": True}, **{key: gpus(said, key) for key in ("capacity", "allocatable")})
 
 

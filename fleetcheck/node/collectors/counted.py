@@ -16,6 +16,8 @@ def whole(value: Any, what: str, low: int = 0, high: int = UNKNOWN_FROM - 1) -> 
         return value if set(value) == {"absent"} else whole(value.get("value"), what, low, high)
     if isinstance(value, str) and re.match(r"-?\d{1,3}(,\d{3})+$|-?\d+$", value.strip()):
         value = int(value.replace(",", ""))
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # nvme-cli 1.13 to 1.16 on json-c writes its counters of 128 bits as 3.0
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         return {"absent": "%s is %.40r" % (what, value) if value is not None else "%s is missing" % what}
     return value

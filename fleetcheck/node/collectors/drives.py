@@ -158,12 +158,25 @@ def disk(host: Host, name: str) -> Dict[str, Any]:
         "model": str(found.get("model_name", found.get("scsi_model_name", ""))),
         "serial": str(found.get("serial_number", "")),
         "health": {
-            "passed": passed if isinstance(passed, bool) else {"absent": "smart_status.passed is %.40r" % (passed,)},
+            "passed": passed if isinstance(passed, bool) else unassessed(found),
             "temperature_celsius": whole(within(found, "temperature", "current"), "temperature.current", -60, 150),
-            "percentage_used": whole(within(found, "endurance_used", "current_percent"), "endurance_used", 0, 255),
+            "percentage_used": whole(worn(found), "endurance_used", 0, 255),
             "unreadable_sectors": unreadable(within(found, "ata_smart_attributes", "table")),
         },
     }
+
+
+def worn(found: Dict[str, Any]) -> Any:
+    """Percent of its endurance: under one name for every kind of drive since smartctl 7.5, for SAS under another before."""
+    said = within(found, "endurance_used", "current_percent")
+    return found.get("scsi_percentage_used_endurance_indicator") if said is None else said
+
+
+def unassessed(found: Dict[str, Any]) -> Dict[str, Any]:
+    """Why there is no verdict: a virtual disk says that it has no SMART, as far as smartctl 7.3 passes it on."""
+    if within(found, "smart_support", "available") is False:
+        return {"absent": "not reported by this drive: it has no SMART"}
+    return {"absent": "smart_status.passed is %.40r" % (within(found, "smart_status", "passed"),)}
 
 
 def unreadable(table: Any) -> Any:

@@ -16,6 +16,8 @@ LOG = "/var/log/fabricmanager.log"
 TAIL_BYTES = 4 << 20
 VERSION = re.compile(r"\b(\d{3,4}\.\d+(?:\.\d+)?)\b")
 START = re.compile(r"Fabric Manager version \S+ is running", re.IGNORECASE)
+STATE = re.compile(r"(?:^|[:=]) *([A-Z][A-Z_]{3,30}) *$", re.MULTILINE)
+"""A state has its line to itself, or ends it; capitals within a sentence (IMEX, ERROR) are none."""
 TOPOLOGY = re.compile(r"^.*(?:don't|do not|doesn't|does not) match with any supported.*topology.*$", re.MULTILINE | re.IGNORECASE)
 
 
@@ -72,7 +74,7 @@ def imex(host: Host) -> Any:
     said = output(host, ["nvidia-imex-ctl", "-q"], 10)
     if "absent" in said:
         return said
-    words: List[str] = re.findall(r"\b[A-Z][A-Z_]{3,30}\b", said["stdout"])
+    words: List[str] = STATE.findall(said["stdout"])
     if words:
         return words[0]
     return {"absent": "nvidia-imex-ctl -q: no state: %.120r" % (said["stdout"].strip() or said["stderr"].strip())}

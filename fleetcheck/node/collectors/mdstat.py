@@ -6,6 +6,9 @@ from typing import Any, Dict
 _ARRAY = re.compile(r"^(md\S*) : (active|inactive)(?: \((?:auto-)?read-only\))?(?: (raid\d+|linear|multipath|faulty))? (.+)$")
 _MEMBER = re.compile(r"^([\w.!-]+)\[(\d+)\]((?:\([A-Z]\))*)$")
 _SHAPE = re.compile(r"\[(\d+)/(\d+)\] \[([U_]+)\]")
+_CONTAINER = re.compile(r"^(md\S*) : inactive .*\n.* super external:[a-z]")
+_VOLUME = r" super external:[/-]%s/"
+"""A set of drives as a BIOS or controller declares it (Intel VROC, DDF): inactive for ever; its volumes name it (md(4), mdadm(8))."""
 _PROGRESS = re.compile(r"(recovery|resync|reshape|check|repair)\s*=\s*(?:[\d.]+%|DELAYED|PENDING)")
 
 
@@ -16,7 +19,13 @@ def arrays(said: Any) -> Any:
     if not said.startswith("Personalities") or "unused devices:" not in said:
         return {"absent": "/proc/mdstat is cut short or no such file: %.60r" % said}
     blocks = re.split(r"\n(?=md\S* : |unused devices:)", said)
-    return [array(block) for block in blocks if re.match(r"md\S* : ", block)]
+    return [array(block) for block in blocks if re.match(r"md\S* : ", block) and not holds_volumes(block, said)]
+
+
+def holds_volumes(block: str, said: str) -> bool:
+    """Whether it is no array, but the container of arrays that are there; one whose volumes are missing is told as inactive."""
+    found = _CONTAINER.match(block)
+    return bool(found and re.search(_VOLUME % re.escape(found.group(1)), said))
 
 
 def array(block: str) -> Dict[str, Any]:

@@ -20,7 +20,8 @@ READS = (
 
 SECONDS = 5.0
 LISTEN = "0A"
-LOOPBACK = ("0100007F", "00000000000000000000000001000000")
+LOOPBACK = re.compile(r"(?:0000000000000000FFFF0000)?[0-9A-F]{6}7F|00000000000000000000000001000000")
+"""All of 127.0.0.0/8, whose last octet comes first here: a resolver's stub is at 127.0.0.53; and ::1."""
 SESSION = re.compile(r"(\S+)\s+\S+\s+(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2}\s+\d{1,2})\s+\d\d:\d\d\b")
 SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "tcsh", "fish", "csh")
 ACCOUNTS = 20
@@ -80,7 +81,7 @@ def ports(host: Host) -> Any:
 def listening(rows: List[List[str]]) -> List[int]:
     """Ports in state LISTEN, by rows of /proc/net/tcp."""
     open_rows = [row[1].split(":") for row in rows if len(row) > 3 and row[3] == LISTEN]
-    return [int(port, 16) for address, port in open_rows if address not in LOOPBACK]
+    return [int(port, 16) for address, port in open_rows if not LOOPBACK.fullmatch(address)]
 
 
 def users(host: Host) -> Any:

@@ -9,6 +9,7 @@ KEPT = 400
 FORMATS = ("%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S")
 _CLOCK = re.compile(r"(\d{2}/\d{2}/\d{2,4})[ |]+(\d{2}:\d{2}:\d{2})")
 _HEAD = re.compile(r"\s*([0-9a-f]+)\s*\|")
+_PANIC = re.compile(r"\s*([0-9a-f]+) \| Linux kernel panic: (.*)$")
 DIRECTIONS = ("Asserted", "Deasserted")
 
 
@@ -37,9 +38,14 @@ def entry(line: str) -> Dict[str, Any]:
     """One line; empty when it is no entry.
 
     ``3 | 04/12/2026 | 10:22:33 | Power Supply #0x51 | Power Supply AC lost | Asserted``; before the controller knew the time
-    ``Pre-Init`` and a count stand in place of date and time; records of vendors have no direction. Some boards put a bar into the
+    ``Pre-Init`` and a count stand in place of date and time; records of vendors have no direction, and what the kernel writes when it
+    panics neither (IPMI_PANIC_STRING). Some boards put a bar into the
     event itself: ``Uncorrectable ECC (UnCorrectable ECC |  DIMMA1)``.
     """
+    panic = _PANIC.match(line)
+    if panic:
+        nowhen = {"absent": "the kernel writes its panic without a time"}
+        return {"id": panic.group(1), "seconds": nowhen, "sensor": "Linux kernel panic", "event": panic.group(2), "direction": ""}
     words = [word.strip() for word in line.split("|")]
     if not _HEAD.match(line) or len(words) < 4:
         return {}

@@ -60,6 +60,9 @@ _LIMITS = "".join((
 _HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 _CHRONY = ("    0: 0100007F:0143 00000000:0000 07 00000000:00000000 00:00000000 00000000   114        0 31041 2 "
            "0000000000000000 0\n")
+_RESOLVER = ("  40: 3500007F:0035 00000000:0000 0A 00000000:00000000 00:00000000 00000000   101        0 30040 1 "
+             "0000000000000000 100 0 0 10 0\n")
+"""systemd-resolved's stub at 127.0.0.53."""
 _TCP = ("Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab InSegs OutSegs "
         "RetransSegs InErrs OutRsts InCsumErrors\n"
         "Tcp: 1 200 120000 -1 48120 51002 210 340 12 91200114 88120044 1902 0 812 0\n")
@@ -70,7 +73,7 @@ def sockets(node: Node) -> Files:
     listening = [(port, service.user) for service in services(node.base) for port in service.listens]
     first = node.base.interfaces[0].name
     return {
-        "/proc/1/net/tcp": _HEAD + "".join(_socket(number, *one) for number, one in enumerate(listening)),
+        "/proc/1/net/tcp": _HEAD + "".join(_socket(number, *one) for number, one in enumerate(listening)) + _RESOLVER,
         "/proc/1/net/tcp6": _HEAD, "/proc/1/net/udp": _HEAD + _CHRONY, "/proc/1/net/udp6": _HEAD,
         "/proc/1/net/route": "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
                              f"{first}\t00000000\t0100140A\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"

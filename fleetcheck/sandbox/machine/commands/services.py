@@ -53,7 +53,8 @@ def _sockets(node: Node) -> str:
     lines = [f"LISTEN 0      4096         0.0.0.0:{port:<10} 0.0.0.0:*    "
              f"users:((\"{service.comm}\",pid={service.pid},fd=3))\n"
              for service in services(node.base) for port in service.listens]
-    return "State  Recv-Q Send-Q Local Address:Port  Peer Address:Port Process\n" + "".join(lines)
+    resolver = "LISTEN 0      4096   127.0.0.53%lo:53         0.0.0.0:*    users:((\"systemd-resolve\",pid=911,fd=14))\n"
+    return "State  Recv-Q Send-Q Local Address:Port  Peer Address:Port Process\n" + "".join(lines) + resolver
 
 
 def _processes(node: Node) -> str:
