@@ -151,7 +151,7 @@ def _ethtool(one: _Interface) -> Answers:
     driver = rows({"driver": one.driver, "version": "6.8.0", "firmware-version": one.firmware, "bus-info": one.address})
     return {
         f"ethtool {one.name}": says(settings), f"ethtool -i {one.name}": says(driver),
-        f"ethtool -S {one.name}": says(_statistics(one.up)),
+        f"ethtool -S {one.name}": says(_statistics(one.driver, one.up)),
         f"ethtool -m {one.name}": says(_MODULE) if one.up else fails("netlink error: Invalid argument\n"),
     }
 
@@ -161,15 +161,20 @@ _MODULE = (
     "\tVendor name                               : NVIDIA\n"
     "\tModule temperature                        : 47.10 degrees C / 116.78 degrees F\n"
     "\tModule temperature high alarm             : Off\n"
-    "\tLaser rx power high alarm                 : Off\n"
-    "\tLaser rx power low alarm                  : Off\n"
+    "\tLaser rx power high alarm   (Channel 1)   : Off\n"
+    "\tLaser rx power low alarm    (Channel 1)   : Off\n"
+    "\tLaser rx power low warning  (Channel 1)   : Off\n"
+    "\tModule temperature high alarm threshold   : 80.00 degrees C / 176.00 degrees F\n"
 )
 _PHYSICAL = ("rx_crc_errors_phy", "rx_symbol_err_phy", "rx_discards_phy", "tx_discards_phy", "link_down_events_phy",
              "rx_pcs_symbol_err_phy", "rx_err_lane_0_phy")
+_OF_ICE = ("rx_errors.nic", "rx_dropped.nic", "rx_crc_errors.nic", "illegal_bytes.nic", "mac_local_faults.nic", "mac_remote_faults.nic")
 
 
-def _statistics(up: bool) -> dict[str, Any] | str:
-    """Error counters at rest; corrected bits rise on a PAM4 link, which is what FEC is for."""
+def _statistics(driver: str, up: bool) -> dict[str, Any] | str:
+    """Error counters at rest by the driver's names; corrected bits rise on a PAM4 link, which is what FEC is for."""
+    if driver == "ice":
+        return "NIC statistics:\n" + "".join(f"     {name}: 0\n" for name in (*ERRORS, *_OF_ICE))
     text = "NIC statistics:\n" + "".join(f"     {name}: 0\n" for name in (*ERRORS, "rx_out_of_buffer", *_PHYSICAL))
     if not up:
         return text
