@@ -25,6 +25,7 @@ from fleetcheck.view import Parts, View
 
 SECTIONS = ("memory", "mce", "extlog", "arm")
 """Lists of the daemon that speak of memory and processors; those of links and disks have checks of their own."""
+HINTS = (("no such table", "; update rasdaemon"), ("unable to open database", "; is rasdaemon running, and recording (--record)?"))
 NOT_INSTALLED = "program not found"
 _NOT_RUNNING = re.compile(r"does not support this processor|client connect: (?:No such file|Connection refused)")
 """mcelog where it cannot work, or was installed and is not running: it records nothing."""
@@ -150,7 +151,7 @@ class Ras(View):
 def _ended(name: str, status: int, said: str, complaint: str) -> str:
     """Why a client failed, and what to do where its version is known to."""
     words = " ".join((complaint or said).split())[:120]
-    return f"{name} ended with {status}: {words}{'; update rasdaemon' if 'no such table' in words else ''}"
+    return f"{name} ended with {status}: {words}{next((hint for sign, hint in HINTS if sign in complaint), '')}"
 
 
 def concern(record: Daemon) -> Concern:

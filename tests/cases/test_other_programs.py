@@ -242,6 +242,13 @@ def test_what_a_client_printed_before_it_broke_off_is_not_lost():
     assert "update rasdaemon" in " ".join(found.gaps())
 
 
+def test_a_daemon_that_never_recorded_is_no_clean_record():
+    nothing = {"absent": "mcelog: program not found"}
+    said = {"status": 255, "stdout": "", "stderr": "DBI connect('dbname=/var/lib/rasdaemon/ras-mc_event.db','',...) failed: unable to open database file\n"}
+    found = ras.Ras({"errors": said, "summary": said, "mcelog": nothing, "boot_time_seconds": 1_790_000_000}, "ras").since_boot()
+    assert not found.present and "is rasdaemon running" in found.gaps()[0]
+
+
 def test_only_a_view_of_rasdaemon_counts_as_one():
     assert not ras.sections("DBI connect failed\n")[1]
     assert ras.sections("No Memory errors.\n")[1]

@@ -167,6 +167,24 @@ def test_kubernetes_is_asked_for_the_node_by_the_name_kubelet_gave_it(node):
     assert 8 == containers.collect(node, {})["kubernetes"]["allocatable"]
 
 
+@pytest.mark.parametrize("complaint", [
+    "The connection to the server localhost:8080 was refused - did you specify the right host or port?\n",
+    'E1130 memcache.go:265] "Unhandled Error" err="Get \\"http://localhost:8080/api?timeout=32s\\": dial tcp 127.0.0.1:8080: connection refused"\n'])
+def test_kubectl_without_a_cluster_makes_no_kubernetes_node(node, complaint):
+    node.says("kubectl", "", 1, complaint)
+    assert not containers.collect(node, {})["kubernetes"]["installed"]
+    node.put("/etc/kubernetes/kubelet.conf", "kind: Config\n")
+    assert containers.collect(node, {})["kubernetes"]["installed"]
+
+
+@pytest.mark.parametrize("config", containers.KUBELET_CONFIGS)
+def test_kubernetes_is_asked_with_kubelets_own_credentials(node, config):
+    node.put(config, "kind: Config\n")
+    node.put("/usr/bin/kubectl", '#!/bin/sh\ncase "$*" in *"--kubeconfig "*' + config + """) echo '{"status": {"capacity": {"nvidia.com/gpu": "4"}}}';; esac\n"""
+             ).chmod(0o755)
+    assert 4 == containers.collect(node, {})["kubernetes"]["capacity"]
+
+
 def test_what_nobody_may_ask_is_not_measured(node):
     node.says("docker", "", 1, "permission denied while trying to connect to the Docker daemon socket\n")
     node.says("sshd", "", 1, "sshd: no hostkeys available -- exiting.\n")

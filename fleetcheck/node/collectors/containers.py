@@ -19,6 +19,8 @@ READS = (
     ("nvidia-ctk cdi list", "any user"),
     ("kubectl get node", "root"),
     ("/etc/kubernetes/kubelet.conf", "root"),
+    ("/var/lib/rancher", "root"),
+    ("/var/lib/kubelet/kubeconfig", "root"),
 )
 
 SECONDS = 10.0
@@ -29,6 +31,13 @@ CALLS = (
     ("apptainer", ("apptainer", "version"), r"(\d+\.\d+\S*)"),
 )
 GPU = "nvidia.com/gpu"
+KUBELET_CONFIGS = (
+    "/etc/kubernetes/kubelet.conf", "/var/lib/rancher/rke2/agent/kubelet.kubeconfig", "/var/lib/rancher/k3s/agent/kubelet.kubeconfig",
+    "/var/lib/kubelet/kubeconfig",
+)
+"""kubelet's own credentials, which may read their own node: of kubeadm, RKE2, K3s, and of nodes that a cloud sets up."""
+NO_CLUSTER = "localhost:8080"
+"""Where kubectl looks for a cluster when nobody told it of one."""
 
 
 def collect(host: Host, settings: Dict[str, Any]) -> Dict[str, Any]:
@@ -95,10 +104,13 @@ def kubernetes(host: Host) -> Dict[str, Any]:
     except OSError:
         nothing = {"absent": "kubectl is not installed"}
         return {"installed": False, "capacity": nothing, "allocatable": nothing}
-    config = "/etc/kubernetes/kubelet.conf"
+    config = next((path for path in KUBELET_CONFIGS if host.exists(path)), "")
     name = str(text(host, "/proc/sys/kernel/hostname")).lower()  # as kubelet registers itself
-    options = ["--kubeconfig", config] if host.exists(config) else []
+    options = ["--kubeconfig", config] if config else []
     said = output(host, ["kubectl", "get", "node", name, "-o", "json"] + options, SECONDS)
+    if not config and NO_CLUSTER in said.get("stderr", ""):
+        nothing = {"absent": "kubectl knows of no cluster: there is neither %s nor a configuration of its own" % KUBELET_CONFIGS[0]}
+        return {"installed": False, "capacity": nothing, "allocatable": nothing}
     return dict({"installed": True}, **{key: gpus(said, key) for key in ("capacity", "allocatable")})
 
 
