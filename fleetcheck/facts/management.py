@@ -19,10 +19,12 @@ from fleetcheck.view import Parts, Reading, View
 CRITICAL = frozenset({"cr", "nr", "lcr", "lnr", "ucr", "unr"})
 SILENT = frozenset({"ns", "us"})
 INLET = re.compile(r"inlet|intake|ambient|front.?panel.?temp", re.IGNORECASE)
-SUPPLY = re.compile(r"^(PSU?[ _]?(\d|Redund)|(Power|Pwr) (Supply|Unit)|PWS)", re.IGNORECASE)
+SUPPLY = re.compile(r"^(PSU?[ _]?(\d|Redund|RDNDNT)|(Power|Pwr) (Suppl(y|ies)|Unit|Redundancy)|PWS)", re.IGNORECASE)
 FAILED = re.compile(r"AC lost|input lost|Failure detected|Predictive failure|Config Error|out-of-range", re.IGNORECASE)
 REDUNDANCY = re.compile(r"Redundancy (Lost|Degraded)|Non-Redundant|Not Redundant", re.IGNORECASE)
 PRESENT = "Presence detected"
+BAY = re.compile(r"10\.(\d+)$")
+"""A power supply's entity and its number (IPMI 2.0 specification, table 43-13); some boards call all their sensors plainly "Status"."""
 CHASSIS_FAULTS = ("Power Overload", "Main Power Fault", "Power Control Fault", "Drive Fault", "Cooling/Fan Fault")
 
 
@@ -43,6 +45,18 @@ class Sensor(View):
         if isinstance(text, Absent):
             raise NotMeasured(text.reason)
         return str(text)
+
+    @property
+    def of_supply(self) -> bool:
+        """Whether it words the state of a power supply, by its name or by what it belongs to."""
+        return self.unit == "" and bool(SUPPLY.match(self.name) or self.bay)
+
+    @property
+    def bay(self) -> str:
+        """The number of the power supply that it belongs to; empty for every other sensor."""
+        entity = self.raw.get("entity") if isinstance(self.raw, Mapping) else None
+        found = BAY.match(entity) if isinstance(entity, str) else None
+        return found[1] if found else ""
 
     @property
     def supply_trouble(self) -> Concern | None:
@@ -101,9 +115,8 @@ class Management:
     @property
     def supplies(self) -> Parts[Sensor]:
         """Every sensor of a power supply that words its state."""
-        found = self._some(lambda sensor: bool(SUPPLY.match(sensor.name)) and sensor.unit == "" and sensor.status not in SILENT,
-                           "power supply states", "the controller knows no power supply: the rack has them", "psu")
-        return found
+        return self._some(lambda sensor: sensor.of_supply and sensor.status not in SILENT, "power supply states",
+                          "the controller knows no power supply: the rack has them", "psu")
 
     @property
     def supply_count(self) -> int:
@@ -111,7 +124,9 @@ class Management:
         states = self.supplies
         if states.gaps():
             raise NotMeasured("; ".join(states.gaps()))
-        return noted("bmc.supply_count", sum(PRESENT in sensor.text for sensor in states.present))
+        there = [sensor for sensor in states.present if PRESENT in sensor.worded]
+        named = [sensor for sensor in there if SUPPLY.match(sensor.name)]
+        return noted("bmc.supply_count", len(named or {sensor.bay for sensor in there}))
 
     @property
     def inlet(self) -> Parts[Sensor]:
@@ -122,7 +137,8 @@ class Management:
     @property
     def others(self) -> Parts[Sensor]:
         """Every sensor that is no fan, no power supply and not the inlet: those have checks of their own."""
-        found = self._matching(lambda sensor: sensor.unit != "RPM" and not SUPPLY.match(sensor.name) and not INLET.search(sensor.name))
+        found = self._matching(lambda sensor: not (sensor.unit == "RPM" or sensor.of_supply or SUPPLY.match(sensor.name)
+                                                   or INLET.search(sensor.name)))
         return Parts(found, "other sensors", len(found) or 1, self._gaps)
 
     @property
@@ -136,11 +152,16 @@ class Management:
         found = self._matching(which)
         if not found and not self._gaps and self._sensors:
             pytest.skip(none)
-        views = [Sensor(sensor.raw, kind, Part(kind, sensor.label, sensor.label)) for sensor in found]
+        views = [Sensor(sensor.raw, kind, Part(kind, _called(sensor, kind), _called(sensor, kind))) for sensor in found]
         return Parts(views, what, len(views) or 1, self._gaps)
 
     def _matching(self, which: Callable[[Sensor], bool]) -> list[Sensor]:
         return [sensor for sensor in self._sensors if not isinstance(sensor.name, Absent) and which(sensor)]
+
+
+def _called(sensor: Sensor, kind: str) -> str:
+    """A sensor's name; that of a supply says which, where the controller's does not."""
+    return f"PS{sensor.bay} {sensor.label}" if kind == "psu" and sensor.bay and not SUPPLY.match(sensor.name) else sensor.label
 
 
 def _part(raw: Any) -> Part:

@@ -10,6 +10,7 @@ import pytest
 from fleetcheck.absent import NotMeasured
 from fleetcheck.facts.drives import UNREPORTED, Health
 from fleetcheck.facts.drives import build as build_drives
+from fleetcheck.facts.management import Management
 from fleetcheck.node import program
 from fleetcheck.node.collectors import bmc, counted, dimms, drives, mdstat, mlxlink, modules, sel
 from fleetcheck.profiles import load_profile
@@ -150,6 +151,32 @@ def test_a_line_that_is_no_sensors_is_a_gap(line):
     assert 1 == len(whole["sensors"]) and 1 == len(whole["unreadable"])
 
 
+BAYS = ("Fan1A            | 30h | ok  |  7.1 | 9240 RPM\nStatus           | 60h | ok  |  3.1 | Presence detected\n"
+        "Status           | 62h | ok  | 10.1 | Presence detected\nStatus           | 63h | ok  | 10.2 | Presence detected{second}\n"
+        "Current 1        | 6Ah | ok  | 10.1 | 0.40 Amps\nPS Redundancy    | 74h | ok  |  7.1 | Fully Redundant\n")
+
+
+def board(text):
+    return Management({"chassis": {}, **bmc.sensors(said(text))})
+
+
+def test_supplies_are_known_by_their_entity_where_sensors_are_called_status():
+    sound, failed = board(BAYS.format(second="")), board(BAYS.format(second=", Power Supply AC lost"))
+    assert (2, []) == (sound.supply_count, sound.supplies.offending(lambda sensor: sensor.supply_trouble))
+    assert ["PS2 Status"] == [each.part.label for each in failed.supplies.offending(lambda sensor: sensor.supply_trouble)]
+
+
+@pytest.mark.parametrize("line", ["Power Supplies   | 42h | ok  | 19.1 | Redundancy Lost", "Power Redundancy | 02h | ok | 21.1 | Redundancy Degraded",
+                                  "PS_RDNDNT_MODE   | ADh | ok  | 20.0 | Non-Redundant: Sufficient from Redundant"])
+def test_redundancy_is_told_under_several_names(line):
+    assert 1 == len(board(line + "\n").supplies.offending(lambda sensor: sensor.supply_trouble))
+
+
+def test_an_empty_bay_is_no_supply():
+    assert 1 == board("PSU1_STATUS      | 26h | ok  | 10.1 | Presence detected\nPSU1_PWRGD       | 28h | ok  | 10.1 | State Asserted\n"
+                      "PSU2_STATUS      | 2Ch | ok  | 10.2 | \nPSU2_PWRGD       | 2Eh | ns  | 10.2 | No Reading\n").supply_count
+
+
 @pytest.mark.parametrize("reading", ["No Reading", "N/A", "ERR!", "", "Disabled", "5400", "1.2.3 RPM", "-- RPM", "0x80"])
 def test_a_reading_that_is_no_number_has_no_value(reading):
     assert is_absent(bmc.sensor(f"FAN1 | 30h | ok | 7.1 | {reading}")["value"])
@@ -183,6 +210,7 @@ def test_a_panic_that_the_kernel_wrote_is_an_entry():
 
 
 @pytest.mark.parametrize(("text", "seconds"), [
+    ("04/12/26 | 10:22:33 AM UTC", 1775989353), ("04/12/2026 10:22:33 PM", 1775989353 + 12 * 3600),
     ("04/12/2026 10:22:33", 1775989353), ("04/12/26 10:22:33 UTC", 1775989353), ("04/12/2026 | 10:22:33 CEST", 1775989353)])
 def test_both_ways_to_write_a_date_are_read(text, seconds):
     assert seconds == sel.moment(text)

@@ -23,7 +23,7 @@ READS = (
 
 STATUSES = frozenset(("ok", "ns", "us", "nc", "cr", "nr", "lnc", "lcr", "lnr", "unc", "ucr", "unr"))
 """How ipmitool shortens a sensor's state: ns is no reading, cr and nr are critical and non-recoverable."""
-COLUMNS, STATUS, READING = 5, 2, 4
+COLUMNS, STATUS, ENTITY, READING = 5, 2, 3, 4
 SEL_SECONDS, SDR_SECONDS, SHORT_SECONDS = 30, 50, 10
 
 Said = Dict[str, Any]
@@ -67,7 +67,7 @@ def asked(host: Host, program: List[str], words: str, seconds: float) -> Said:
 
 
 def sensors(said: Said) -> Dict[str, Any]:
-    """{sensors: [{name, status, text, value, unit}], unreadable: lines that are none}."""
+    """{sensors: [{name, status, entity, text, value, unit}], unreadable: lines that are none}."""
     if "absent" in said:
         return {"sensors": said, "unreadable": []}
     lines = [line for line in said["stdout"].split("\n") if line.strip()]
@@ -88,6 +88,7 @@ def sensor(line: str) -> Dict[str, Any]:
     return {
         "name": words[0],
         "status": words[STATUS],
+        "entity": words[ENTITY],
         "text": reading,
         "value": real(number.group(1), words[0]) if number else {"absent": "%s reads %.40r" % (words[0], reading)},
         "unit": number.group(2) if number else "",

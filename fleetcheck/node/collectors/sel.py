@@ -6,8 +6,8 @@ import time
 from typing import Any, Dict, Optional
 
 KEPT = 400
-FORMATS = ("%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S")
-_CLOCK = re.compile(r"(\d{2}/\d{2}/\d{2,4})[ |]+(\d{2}:\d{2}:\d{2})")
+FORMATS = tuple(day + clock for clock in (" %H:%M:%S", " %I:%M:%S %p") for day in ("%m/%d/%Y", "%m/%d/%y"))
+_CLOCK = re.compile(r"(\d{2}/\d{2}/\d{2,4})[ |]+(\d{2}:\d{2}:\d{2}(?: [AP]M)?)")
 _HEAD = re.compile(r"\s*([0-9a-f]+)\s*\|")
 _PANIC = re.compile(r"\s*([0-9a-f]+) \| Linux kernel panic: (.*)$")
 DIRECTIONS = ("Asserted", "Deasserted")

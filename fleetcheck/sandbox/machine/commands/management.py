@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from fleetcheck.sandbox.machine.commands.answers import Answers, fails, says, spelled
 from fleetcheck.sandbox.machine.node import Node
 from fleetcheck.sandbox.machine.nvml import idle_milliwatts
@@ -78,7 +80,16 @@ def _sensors(node: Node) -> list[str]:
 def _extended(number: int, line: str) -> str:
     """A line of ``sdr list`` as ``sdr elist`` has it: number and entity of the sensor between name and reading."""
     name, reading, status = (word.strip() for word in line.split("|"))
-    return f"{name:<16} | {number + 1:02X}h | {status:<3} |  7.{number % 9 + 1} | {reading}\n"
+    return f"{name:<16} | {number + 1:02X}h | {status:<3} | {_entity(name):>4} | {reading}\n"
+
+
+_ENTITIES = {"CPU": 3, "PS": 10, "FAN": 29}
+"""Prefix of a name → what it belongs to (IPMI 2.0 specification, table 43-13)."""
+
+
+def _entity(name: str) -> str:
+    found = re.match(r"([A-Z]+)(\d+)", name)
+    return f"{_ENTITIES.get(found[1], 7)}.{found[2]}" if found else "7.1"
 
 
 def _kind(line: str) -> str:
