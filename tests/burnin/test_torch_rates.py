@@ -16,7 +16,7 @@ def load(request):
 
 @pytest.fixture(scope="module")
 def healthy(load):
-    return run_load(load)
+    return run_load(load, seconds=2)
 
 
 @pytest.fixture(scope="module")

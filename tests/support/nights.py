@@ -8,7 +8,7 @@ import madefleet
 
 from fleetcheck import cli, inventory, rejudge
 from fleetcheck.records import Answer, Evidence
-from fleetcheck.run import Run, as_json, keep_inventory
+from fleetcheck.run import Run, as_json, keep_inventory, write_atomically
 from fleetcheck.verdict import RunInfo, judge
 
 CHECKS = (
@@ -53,7 +53,7 @@ def night(folder, run_id, failing=None, *, count=4, text=None, tier="quick", age
         rejudge.judge_again(run)
         return run
     info = RunInfo(run_id, "made", tier, began.isoformat(), about.get("narrowed", ""), replay_of=about.get("replay_of", ""))
-    rejudge.save(run.verdicts, as_json(judge(info, chosen, list(run.planned()), list(run.judged()), {})))
+    write_atomically(run.verdicts, as_json(judge(info, chosen, list(run.planned()), list(run.judged()), {})))
     return run
 
 
