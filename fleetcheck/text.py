@@ -5,6 +5,16 @@ from __future__ import annotations
 import re
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
+
+
+def plain(text: str) -> str:
+    r"""The text without a terminal's colours.
+
+    >>> plain("\x1b[31mred\x1b[0m")
+    'red'
+    """
+    return _COLOUR.sub("", text)
 
 
 def visible(text: str) -> str:

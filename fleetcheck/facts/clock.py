@@ -156,9 +156,14 @@ class Clock(View):
         return self.wall_clock_seconds, self.asked.started_seconds
 
     def _set_by_nobody(self) -> str:
-        """Why PTP's time does not reach the system's clock: phc2sys tells nothing, and the kernel was told of no synchronisation."""
-        followed = "phc2sys" in (self._ptp().offsets_seconds or {}) or self._kernel_says_synchronised() is not False
-        return "" if followed else "PTP keeps the card's clock, but nobody sets the system's by it (phc2sys)"
+        """Why PTP's time does not reach the system's clock: phc2sys tells nothing, and the kernel was told of no synchronisation.
+        Raises NotMeasured where neither tells."""
+        if "phc2sys" in (self._ptp().offsets_seconds or {}):
+            return ""
+        said = self._kernel_says_synchronised()
+        if isinstance(said, Absent):
+            raise NotMeasured(f"PTP keeps the card's clock; whether the system's follows is not told: no line of phc2sys; {said.reason}")
+        return "" if said else "PTP keeps the card's clock, but nobody sets the system's by it (phc2sys)"
 
     def _kernel_says_synchronised(self) -> bool | Absent:
         """NTPSynchronized of timedatectl."""

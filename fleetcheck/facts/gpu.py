@@ -187,16 +187,19 @@ def named_twice(gpus: Parts[Gpu], gpu: Gpu) -> Concern | bool:
     twins = [other.label for other in others if other.identity.code("uuid") == "SUCCESS" and other.identity.uuid == uuid]
     if twins:
         return Concern(f"same UUID as {', '.join(twins)}: {uuid}")
-    single = [other for other in others if _alone_on_its_board(other)] if _alone_on_its_board(gpu) else []
-    twins = [other.label for other in single if other.identity.serial == gpu.identity.serial]
-    return bool(twins) and Concern(f"same serial number as {', '.join(twins)}: {gpu.identity.serial}", severity="warn", action="observe")
+    serial = _own_serial(gpu)
+    twins = [other.label for other in others if serial and other.identity.code("serial") == "SUCCESS" and other.identity.serial == serial]
+    return bool(twins) and Concern(f"same serial number as {', '.join(twins)}: {serial}", severity="warn", action="observe")
 
 
-def _alone_on_its_board(gpu: Gpu) -> bool:
-    """Whether a serial number is this GPU's alone: it was told, is no filler, and the board carries no other GPU."""
+def _own_serial(gpu: Gpu) -> str:
+    """The serial number that is this GPU's alone; empty where its driver or board knows none, it is a filler, or the board carries several
+    GPUs. Raises NotMeasured where NVML failed to tell."""
     identity = gpu.identity
-    told = identity.code("serial") == identity.code("multi_gpu_board") == "SUCCESS"
-    return told and is_serial(identity.serial) and identity.multi_gpu_board == 0
+    if identity.code("serial") in UNSUPPORTED or identity.code("multi_gpu_board") in UNSUPPORTED:
+        return ""
+    serial: str = measured(identity.serial)
+    return serial if measured(identity.multi_gpu_board) == 0 and is_serial(serial) else ""
 
 
 def clocked_below_peers(gpus: Parts[Gpu], gpu: Gpu) -> Any:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
+from fleetcheck.text import plain
+
 _DEVICE = re.compile(r"^\s*CA '([^']+)'", re.MULTILINE)
 _PORT = re.compile(r"^\s*Port (\d+):\s*$", re.MULTILINE)
 _ROW = re.compile(r"^\s*([A-Z][\w ]*?)\s*:\s*(\S.*?)\s*$", re.MULTILINE)
@@ -32,7 +33,7 @@ def parse(text: str) -> Listing:
     >>> parse("CA 'mlx5_0'\\n\\tPort 1:\\n\\t\\tState: Active\\nibpanic: [7] main: stat of IB device 'mlx5_1' failed: gone").missing
     'mlx5_1'
     """
-    text = _COLOUR.sub("", text)
+    text = plain(text)
     panic = _PANIC.search(text)
     body = text[: panic.start()] if panic else text
     pieces = _DEVICE.split(body)[1:]

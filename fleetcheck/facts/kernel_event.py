@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fleetcheck.text import plain
+
 TEXT_LIMIT = 200
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
 _CLOCK = r"(?:[+\d.]+|[^\]\n]{0,24}\d\d:\d\d:\d\d[^\]\n<]{0,24}|[^\]\n\d:]{2,12}\d{1,2} \d\d:\d\d)"
 _ISO = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _PREFIX = re.compile(
@@ -92,9 +93,9 @@ def without_prefix(text: str) -> str:
     >>> without_prefix("Okt 06 17:59:27 node-a kernel: NVRM: Xid (PCI:0000:01:00): 79, pid=1122")
     'NVRM: Xid (PCI:0000:01:00): 79, pid=1122'
     """
-    plain = _COLOUR.sub("", text)
-    found = _PREFIX.match(plain)
-    return plain[found.end() if found else 0 :].strip()
+    line = plain(text)
+    found = _PREFIX.match(line)
+    return line[found.end() if found else 0 :].strip()
 
 
 def printable(text: str) -> str:

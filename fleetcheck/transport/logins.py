@@ -19,7 +19,7 @@ from fleetcheck.transport.sshconfig import Target
 LOG = "fleetcheck.paramiko"
 
 
-NO_JOB = "it lets in only who has a job there: use an account that may enter without one, or transport: slurm"
+NO_JOB = "it lets in only who has a job there: use an account that its PAM configuration lets in without one"
 BOOTING = "it is still starting, or going down: ask again in some minutes"
 
 

@@ -231,6 +231,8 @@ UNMEASURED = {
     "links training after boot": ({GPU + "nvlink.state": [0] * 18, "gpu.driver.uptime_seconds": 60.0}, "test_nvlinks_are_up"),
     "a MIG mode after the next reset that NVML failed to tell": ({GPU + "modes.mig_pending": {"absent": "TIMEOUT"}}, "test_mig_mode_is_as_promised"),
     "a power limit that NVML failed to tell": ({GPU + "power.management_limit_watts": {"absent": "TIMEOUT"}}, "test_power_limits_are_as_promised"),
+    "a serial number that NVML failed to tell": ({GPU + "identity.serial": {"absent": "TIMEOUT"}}, "test_no_two_gpus_have_the_same_name"),
+    "a board of how many GPUs NVML failed to tell": ({GPU + "identity.multi_gpu_board": {"absent": "UNKNOWN"}}, "test_no_two_gpus_have_the_same_name"),
     "a fabric training after boot": ({GPU + "fabric.state": 2, "gpu.driver.uptime_seconds": 60.0}, "test_gpus_are_registered_with_the_fabric"),
     "a margin of an old driver": ({"gpu.driver.version": "550.144.03", "gpu.driver.module_version": "550.144.03",
                                    "gpu.driver.cuda_version": "12.4", GPU + "thermal.margin_celsius": 0}, "test_gpus_keep_their_temperature_margin"),

@@ -315,6 +315,14 @@ def test_a_daemon_that_does_not_answer_leaves_the_kernels_word(bench, machine):
     assert "passed" == bench.run("test_clock_follows_a_source", machine.answers("time")).outcome
 
 
+def test_a_system_clock_of_which_nobody_tells_that_it_follows_ptp_is_not_measured(bench, machine):
+    linuxptp("SLAVE", 3, "true")(machine)
+    machine.without_program("timedatectl")
+    machine.without_program("journalctl")
+    judged = bench.run("test_clock_follows_a_source", machine.answers("time"))
+    assert ("error", True) == (judged.outcome, "whether the system's follows is not told" in judged.message)
+
+
 KEPT = {
     "polls of an hour": lambda m: m.program("chronyc", hostmachine.TRACKING.replace("6   377    37", "12   377   409m")),
     "another source was heard": lambda m: m.program("chronyc", hostmachine.TRACKING.replace("377    37", "  0   22h") + "^+ 10.0.0.2   2   6   377   37   +1us[ +1us] +/- 2us\n"),

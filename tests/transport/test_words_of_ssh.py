@@ -17,7 +17,7 @@ STARTING = '"The system is booting up. Unprivileged users are not permitted to l
 
 
 @pytest.mark.parametrize(("said", "kind", "advice"), [
-    (NO_JOB + CLOSED, "authentication", "transport: slurm"),
+    (NO_JOB + CLOSED, "authentication", "an account that its PAM configuration lets in"),
     (STARTING + CLOSED, "disconnected", "ask again in some minutes"),
     ("your account has expired; please contact your system administrator." + CLOSED, "authentication", "have the account renewed"),
     ("Received disconnect from 192.0.2.1 port 22:2: Too many authentication failures\nDisconnected from 192.0.2.1 port 22", "authentication", "name the key"),
@@ -57,7 +57,7 @@ def test_a_notice_of_the_server_is_passed_on(transport, expected):
     assert expected == said_before(transport)
 
 
-@pytest.mark.parametrize(("banner", "advice"), [(NO_JOB, "transport: slurm"), (STARTING, "ask again in some minutes")])
+@pytest.mark.parametrize(("banner", "advice"), [(NO_JOB, "an account that its PAM configuration lets in"), (STARTING, "ask again in some minutes")])
 def test_why_the_server_lets_nobody_in_stands_beside_the_failure(banner, advice):
     found = refused(Login(N1, Keys()), OSError("refused"), said_before(heard(banner.encode())))
 
